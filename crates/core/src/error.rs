@@ -1,0 +1,332 @@
+//! The one error type. Every surface renders it in its own envelope; none adds a meaning of its own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits;
+use crate::model::{ItemId, Role};
+
+/// Whether trying again can help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Trying again may succeed.
+    Transient,
+    /// The same request will fail the same way.
+    Permanent,
+    /// The server is over capacity: wait, then try again.
+    Shedding,
+}
+
+/// The class of a failure, stable across surfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Code {
+    /// The request is malformed.
+    Validation,
+    /// What it names does not exist, or may not be seen.
+    NotFound,
+    /// The caller may not do this.
+    Forbidden,
+    /// It collides with the present state or with another request.
+    Conflict,
+    /// A rule of the workflow refuses it; the refusals say which.
+    RuleBlocked,
+    /// No project was named and none can be assumed.
+    ProjectRequired,
+    /// Too many requests.
+    RateLimited,
+    /// The store cannot serve this now.
+    Unavailable,
+}
+
+impl Code {
+    /// The code as it is written on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Validation => "VALIDATION",
+            Self::NotFound => "NOT_FOUND",
+            Self::Forbidden => "FORBIDDEN",
+            Self::Conflict => "CONFLICT",
+            Self::RuleBlocked => "RULE_BLOCKED",
+            Self::ProjectRequired => "PROJECT_REQUIRED",
+            Self::RateLimited => "RATE_LIMITED",
+            Self::Unavailable => "UNAVAILABLE",
+        }
+    }
+}
+
+/// The precise cause, for programs. Each has a line in `docs/errors.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names are the documentation; docs/errors.md explains each")]
+pub enum Reason {
+    Blank,
+    TooLong,
+    TooMany,
+    TooFew,
+    BadChar,
+    BadId,
+    BadValue,
+    BadTtl,
+    BadRequestId,
+    BadJson,
+    BadUtf8,
+    UnknownField,
+    MissingField,
+    UnknownValue,
+    AmbiguousId,
+    BatchTooLarge,
+    Duplicate,
+    Cycle,
+    SelfEdge,
+    TooDeep,
+    GraphTooLarge,
+    HasChildren,
+    NotFound,
+    OtherProject,
+    Terminal,
+    NotReady,
+    AlreadyClaimed,
+    NotClaimedByYou,
+    ClaimLost,
+    ClaimLimit,
+    ForeignClaim,
+    VersionMismatch,
+    RequestIdReused,
+    RefusedByGate,
+    RejectedByPolicy,
+    ActorRequired,
+    ProjectRequired,
+    StoreBusy,
+    StoreFull,
+    StoreReadOnly,
+    StoreCorrupt,
+    StoreNewer,
+    StoreForeign,
+    StoreFailed,
+    NotConfigured,
+}
+
+impl Reason {
+    /// The reason as it is written on the wire.
+    pub fn as_str(self) -> String {
+        serde_json::to_value(self)
+            .ok()
+            .and_then(|value| value.as_str().map(str::to_owned))
+            .unwrap_or_default()
+    }
+}
+
+/// A value that may not enter the model. Made by the parsing constructors of [`crate::model`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("{message}")]
+pub struct Invalid {
+    /// The precise cause.
+    pub reason: Reason,
+    /// What is wrong and what would be right.
+    pub message: String,
+    /// The field at fault, where one is known.
+    pub field: Option<String>,
+}
+
+impl Invalid {
+    /// A refusal of a value, without a field yet.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into(), field: None }
+    }
+
+    /// Names the field, unless a deeper parser already did.
+    #[must_use]
+    pub fn at(mut self, field: &str) -> Self {
+        if self.field.is_none() {
+            self.message = format!("{field} {}", self.message);
+            self.field = Some(field.to_owned());
+        }
+        self
+    }
+}
+
+/// The gates of a move, in the order in which they are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Gate {
+    /// The workflow has no such move.
+    Transition,
+    /// A live claim is someone else's, or the caller's fence is stale.
+    Ownership,
+    /// A blocking edge's source has not come far enough.
+    Dependencies,
+    /// A required note is missing or blank.
+    Notes,
+    /// A descendant is still open.
+    Descendants,
+}
+
+impl Gate {
+    /// The gate's name as configuration and answers spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Transition => "transition",
+            Self::Ownership => "ownership",
+            Self::Dependencies => "dependencies",
+            Self::Notes => "notes",
+            Self::Descendants => "descendants",
+        }
+    }
+}
+
+/// One gate's no: what is missing and how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Refusal {
+    /// The gate that refuses.
+    pub gate: Gate,
+    /// What is the matter.
+    pub message: String,
+    /// The act that would clear it.
+    pub remedy: String,
+    /// Blockers that have not come far enough (`dependencies`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blockers: Vec<Blocker>,
+    /// Note keys to fill (`notes`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_notes: Vec<String>,
+    /// Open items in the way (`descendants`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_items: Vec<ItemId>,
+    /// How long a live claim still runs (`ownership`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// A more precise cause than the gate's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+}
+
+impl Refusal {
+    /// A plain refusal.
+    pub fn new(gate: Gate, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            gate,
+            message: message.into(),
+            remedy: remedy.into(),
+            blockers: Vec::new(),
+            missing_notes: Vec::new(),
+            open_items: Vec::new(),
+            retry_after_ms: None,
+            reason: None,
+        }
+    }
+}
+
+/// A blocker that has not reached the role its edge waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Blocker {
+    /// The item that blocks.
+    pub item: ItemId,
+    /// Where it stands.
+    pub current_role: Role,
+    /// Where it must stand.
+    pub required_role: Role,
+}
+
+/// Why a request failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("{message}")]
+#[serde(rename_all = "camelCase")]
+pub struct Error {
+    /// Whether trying again can help.
+    pub kind: Kind,
+    /// The class of the failure.
+    pub code: Code,
+    /// The precise cause.
+    pub reason: Reason,
+    /// What is the matter, for a reader.
+    pub message: String,
+    /// The field at fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The gates that said no.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<Refusal>,
+    /// When trying again is sensible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// The item that was contended for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contended_item: Option<ItemId>,
+}
+
+impl Error {
+    /// A failure without details.
+    pub fn new(kind: Kind, code: Code, reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            code,
+            reason,
+            message: message.into(),
+            field: None,
+            refusals: Vec::new(),
+            retry_after_ms: None,
+            contended_item: None,
+        }
+    }
+
+    /// A malformed request.
+    pub fn validation(reason: Reason, message: impl Into<String>) -> Self {
+        Self::new(Kind::Permanent, Code::Validation, reason, message)
+    }
+
+    /// Something that is not there.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Kind::Permanent, Code::NotFound, Reason::NotFound, message)
+    }
+
+    /// A collision that trying again will not solve.
+    pub fn conflict(reason: Reason, message: impl Into<String>) -> Self {
+        Self::new(Kind::Permanent, Code::Conflict, reason, message)
+    }
+
+    /// A move that gates refuse. `what` names the move.
+    pub fn blocked(what: &str, refusals: Vec<Refusal>) -> Self {
+        let messages: Vec<&str> = refusals.iter().map(|refusal| refusal.message.as_str()).collect();
+        let held = refusals.iter().find_map(|refusal| refusal.retry_after_ms);
+        let reason = refusals.iter().find_map(|refusal| refusal.reason).unwrap_or(Reason::RefusedByGate);
+        Self {
+            retry_after_ms: held,
+            refusals: refusals.clone(),
+            ..Self::new(Kind::Permanent, Code::RuleBlocked, reason, format!("{what}: {}", messages.join("; ")))
+        }
+    }
+
+    /// Names the field at fault.
+    #[must_use]
+    pub fn at(mut self, field: impl Into<String>) -> Self {
+        self.field.get_or_insert_with(|| field.into());
+        self
+    }
+}
+
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Self {
+        Self { field: invalid.field, ..Self::validation(invalid.reason, invalid.message) }
+    }
+}
+
+/// Text from a caller, made safe to show inside a message: no control characters, no more than the echo limit.
+pub fn echo(text: &str) -> String {
+    let mut shown: String = text
+        .chars()
+        .take(limits::ECHO_CHARS)
+        .map(|c| if c.is_control() || is_bidi_control(c) { '\u{fffd}' } else { c })
+        .collect();
+    if text.chars().nth(limits::ECHO_CHARS).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Characters that reorder what follows on a screen.
+pub fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}')
+}

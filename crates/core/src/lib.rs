@@ -1,0 +1,23 @@
+//! Docket's functional core: the model of work, the rules that move it, and the engine that runs a command.
+//!
+//! Nothing in this crate performs I/O. A command names what it must see ([`store::Scope`]), decides purely over the
+//! [`store::Slice`] it was shown, and hands back a [`store::ChangeSet`]; a [`store::Store`] persists it whole or not
+//! at all. Shells parse input into commands and render their outputs; stores hold no rule.
+
+pub mod command;
+pub mod engine;
+mod error;
+pub mod gates;
+pub mod graph;
+pub mod limits;
+pub mod model;
+pub mod overlap;
+pub mod query;
+pub mod rank;
+pub mod readiness;
+pub mod search;
+pub mod store;
+pub mod workflow;
+
+pub use engine::Engine;
+pub use error::{Blocker, Code, Error, Gate, Invalid, Kind, Reason, Refusal, echo, is_bidi_control};

@@ -1,0 +1,173 @@
+//! Who says they act, and how far that was checked.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Name, Text};
+use crate::error::{Code, Error, Invalid, Kind, Reason, echo};
+
+/// What sort of actor it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ActorKind {
+    /// Dispatches other agents.
+    Orchestrator,
+    /// Works for another agent.
+    Subagent,
+    /// A person.
+    User,
+    /// Anything outside.
+    External,
+}
+
+impl ActorKind {
+    /// The kind as it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Orchestrator => "orchestrator",
+            Self::Subagent => "subagent",
+            Self::User => "user",
+            Self::External => "external",
+        }
+    }
+}
+
+impl FromStr for ActorKind {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let lower = text.to_ascii_lowercase();
+        [Self::Orchestrator, Self::Subagent, Self::User, Self::External]
+            .into_iter()
+            .find(|kind| kind.as_str() == lower)
+            .ok_or_else(|| {
+                Invalid::new(
+                    Reason::UnknownValue,
+                    format!("must be one of orchestrator, subagent, user, external, not \"{}\"", echo(text)),
+                )
+            })
+    }
+}
+
+/// Who a caller says is acting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActorClaim {
+    /// Identifies the actor.
+    pub id: Name,
+    /// What sort of actor it is.
+    pub kind: ActorKind,
+    /// The agent that dispatched it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Name>,
+    /// A credential, kept as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Text>,
+}
+
+/// How the check of a proof ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VerificationStatus {
+    /// There was no proof.
+    Absent,
+    /// No verifier is configured.
+    Unchecked,
+    /// The proof holds.
+    Verified,
+    /// The proof does not hold.
+    Rejected,
+    /// It could not be checked now.
+    Unavailable,
+}
+
+/// The record of a check, kept beside the claim it was about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verification {
+    /// How it ended.
+    pub status: VerificationStatus,
+    /// Which verifier looked.
+    pub verifier: String,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Details such as the failure's category or the age of the keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl Verification {
+    /// The record of a server that checks nothing.
+    pub fn unchecked() -> Self {
+        Self {
+            status: VerificationStatus::Unchecked,
+            verifier: "noop".to_owned(),
+            reason: None,
+            metadata: BTreeMap::new(),
+        }
+    }
+}
+
+/// An actor with the record of its check: what an event remembers of "who".
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attribution {
+    /// Who says they act.
+    pub actor: ActorClaim,
+    /// How far that was checked.
+    pub verification: Verification,
+}
+
+/// Whose word counts when a proof could not be verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DegradedMode {
+    /// A proof verified against stale keys counts; without a proof the actor's word does.
+    #[default]
+    AcceptCached,
+    /// The actor's word counts.
+    AcceptSelfReported,
+    /// Only a verified proof counts.
+    Reject,
+}
+
+impl FromStr for DegradedMode {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        match text.to_ascii_lowercase().as_str() {
+            "accept-cached" => Ok(Self::AcceptCached),
+            "accept-self-reported" => Ok(Self::AcceptSelfReported),
+            "reject" => Ok(Self::Reject),
+            _ => Err(Invalid::new(
+                Reason::UnknownValue,
+                format!("must be accept-cached, accept-self-reported or reject, not \"{}\"", echo(text)),
+            )),
+        }
+    }
+}
+
+impl DegradedMode {
+    /// The identity that may hold claims, or why there is none. A rejected proof is never taken for its word.
+    pub fn trusted<'a>(self, who: &'a Attribution) -> Result<&'a Name, Error> {
+        let trusted = match (self, who.verification.status) {
+            (_, VerificationStatus::Verified) => true,
+            (_, VerificationStatus::Rejected) | (Self::Reject, _) => false,
+            (
+                Self::AcceptCached | Self::AcceptSelfReported,
+                VerificationStatus::Absent | VerificationStatus::Unchecked | VerificationStatus::Unavailable,
+            ) => true,
+        };
+        if trusted {
+            return Ok(&who.actor.id);
+        }
+        Err(Error::new(
+            Kind::Permanent,
+            Code::Forbidden,
+            Reason::RejectedByPolicy,
+            "the actor's identity is not verified and the degraded-mode policy rejects it",
+        ))
+    }
+}

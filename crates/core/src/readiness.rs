@@ -1,0 +1,133 @@
+//! The one readiness function: it answers the queue, find-and-claim, `blocked` and "why is nothing ready?".
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Blocker;
+use crate::model::{Edge, EdgeKind, Item, ItemId, Outcome, Role, Timestamp};
+use crate::workflow::Workflow;
+
+/// One reason why an item is not ready, with the act that would clear it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Obstacle {
+    /// What stands in the way.
+    #[serde(flatten)]
+    pub what: What,
+    /// The act that would clear it.
+    pub remedy: String,
+}
+
+/// What can stand in the way of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum What {
+    /// It is closed.
+    Closed,
+    /// Somebody put it aside.
+    Blocked,
+    /// Its status is not one to hand out.
+    NotClaimable {
+        /// The status.
+        status: String,
+    },
+    /// A blocker has not come far enough.
+    WaitsFor(Blocker),
+    /// Shipped work replaces it.
+    SupersededBy {
+        /// The work that replaces it.
+        item: ItemId,
+    },
+    /// It repeats live work.
+    DuplicateOf {
+        /// The work it repeats.
+        item: ItemId,
+    },
+    /// Somebody is on it.
+    Claimed {
+        /// When the lease ends, if it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
+    },
+    /// A live claim uses the same paths or resources.
+    CollidesWith {
+        /// The claimed work.
+        item: ItemId,
+    },
+    /// It needs an agent that can do more.
+    NeedsCapabilities {
+        /// What is asked for.
+        capabilities: Vec<String>,
+    },
+}
+
+/// Whether find-and-claim may hand an item out, live claims aside. Kept with the item, so that an index can answer.
+pub fn is_offered(workflow: &Workflow, item: &Item) -> bool {
+    item.role.is_open()
+        && item.derived.blockers == 0
+        && item.derived.moot == 0
+        && workflow.status(&item.status).is_some_and(|status| status.claimable)
+}
+
+/// Every reason why an item is not ready, given the edges that touch it and a way to look their ends up.
+pub fn obstacles<'a>(
+    workflow: &Workflow,
+    item: &Item,
+    edges: impl Iterator<Item = &'a Edge>,
+    look_up: impl Fn(ItemId) -> Option<&'a Item>,
+    now: Timestamp,
+) -> Vec<Obstacle> {
+    let mut found = Vec::new();
+    match item.role {
+        Role::Terminal => {
+            found.push(Obstacle { what: What::Closed, remedy: "reopen it, if it is to be done again".to_owned() });
+        }
+        Role::Blocked => {
+            found.push(Obstacle { what: What::Blocked, remedy: "resume it".to_owned() });
+        }
+        Role::Queue | Role::Work | Role::Review => {
+            if workflow.status(&item.status).is_none_or(|status| !status.claimable) {
+                found.push(Obstacle {
+                    what: What::NotClaimable { status: item.status.to_string() },
+                    remedy: format!("move it on from {} when it is clear what is to be done", item.status),
+                });
+            }
+        }
+    }
+    for edge in edges {
+        found.extend(obstacle_of_edge(item, edge, &look_up));
+    }
+    if let Some(claim) = item.live_claim(now) {
+        found.push(Obstacle {
+            what: What::Claimed { until: claim.expires_at },
+            remedy: "wait until the claim is released or runs out".to_owned(),
+        });
+    }
+    found
+}
+
+fn obstacle_of_edge<'a>(
+    item: &Item,
+    edge: &Edge,
+    look_up: impl Fn(ItemId) -> Option<&'a Item>,
+) -> Option<Obstacle> {
+    let other = look_up(edge.other(item.id))?;
+    match edge.kind {
+        EdgeKind::Blocks if edge.to == item.id && !edge.is_satisfied_by(other.role) => Some(Obstacle {
+            what: What::WaitsFor(Blocker {
+                item: other.id,
+                current_role: other.role,
+                required_role: edge.threshold(),
+            }),
+            remedy: format!("bring \"{}\" to {}, or remove the edge", other.title, edge.threshold()),
+        }),
+        EdgeKind::Supersedes if edge.to == item.id && edge.effect(other, item).to_is_moot => Some(Obstacle {
+            what: What::SupersededBy { item: other.id },
+            remedy: format!("cancel it: \"{}\" has done its work; or remove the edge", other.title),
+        }),
+        EdgeKind::DuplicateOf if edge.from == item.id && other.outcome != Some(Outcome::Cancelled) => Some(Obstacle {
+            what: What::DuplicateOf { item: other.id },
+            remedy: format!("cancel it in favour of \"{}\", or remove the edge", other.title),
+        }),
+        EdgeKind::Blocks | EdgeKind::RelatesTo | EdgeKind::Supersedes | EdgeKind::DuplicateOf => None,
+    }
+}

@@ -1,0 +1,168 @@
+//! Questions a store answers by its indexes: lists, counts, events, scans.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ProjectRef, ScanRows};
+use crate::model::{Item, ItemId, Name, Priority, Role, Tag, Timestamp, Verb};
+
+/// Whether and how an item is claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClaimState {
+    /// Under a live claim.
+    Claimed,
+    /// Never claimed, or released.
+    Unclaimed,
+    /// Under a claim whose lease has run out.
+    Expired,
+}
+
+/// What a list is ordered by. Equal rows follow in the order they were made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SortBy {
+    /// By title, by code point.
+    Title,
+    /// High before medium before low, when descending.
+    Priority,
+    /// By complexity; what has none comes last.
+    Complexity,
+    /// By the order in which they were made.
+    #[default]
+    CreatedAt,
+    /// By last change.
+    ModifiedAt,
+}
+
+/// Which way a list runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Smallest first.
+    Asc,
+    /// Largest first.
+    #[default]
+    Desc,
+}
+
+/// From and to, both exclusive; open where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeRange {
+    /// Later than this.
+    pub after: Option<Timestamp>,
+    /// Earlier than this.
+    pub before: Option<Timestamp>,
+}
+
+/// Which items a list holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// In this project.
+    pub project: ProjectRef,
+    /// `Some(None)`: roots. `Some(Some(id))`: direct children.
+    pub parent: Option<Option<ItemId>>,
+    /// At this depth.
+    pub depth: Option<u8>,
+    /// In one of these roles; in any when empty.
+    pub roles: Vec<Role>,
+    /// In this status.
+    pub status: Option<Name>,
+    /// Of this priority.
+    pub priority: Option<Priority>,
+    /// With one of these tags; with any when empty.
+    pub tags: Vec<Tag>,
+    /// Of this type.
+    pub item_type: Option<Name>,
+    /// Words that title and summary must hold: folded by [`crate::search::terms`], each the beginning of a word.
+    pub words: Vec<String>,
+    /// Made in this time.
+    pub created: TimeRange,
+    /// Changed in this time.
+    pub modified: TimeRange,
+    /// Role changed in this time.
+    pub role_changed: TimeRange,
+    /// Claimed or not.
+    pub claim: Option<ClaimState>,
+    /// Held up by open blockers, or not.
+    pub blocked: Option<bool>,
+    /// The order.
+    pub sort: SortBy,
+    /// Which way it runs.
+    pub order: Order,
+    /// How many; 0 asks for the count alone.
+    pub limit: usize,
+    /// How many to leave out at the beginning.
+    pub offset: usize,
+    /// Whether the count of all matches is wanted.
+    pub count: bool,
+}
+
+/// A page of items.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The database's time.
+    pub now: Timestamp,
+    /// The page.
+    pub items: Vec<Item>,
+    /// How many match in all, where that was asked for.
+    pub total: u64,
+}
+
+/// How claims stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimTally {
+    /// Live.
+    pub active: u64,
+    /// Run out.
+    pub expired: u64,
+    /// Without a claim.
+    pub unclaimed: u64,
+}
+
+/// How an item's direct children stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChildTally {
+    /// By role, in the order of [`Role::ALL`].
+    pub by_role: [u64; 5],
+    /// By claim.
+    pub claims: ClaimTally,
+}
+
+/// Which events a list holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    /// In this project.
+    pub project: ProjectRef,
+    /// On this item, or with it at the other end.
+    pub item: Option<ItemId>,
+    /// Of these verbs; of any when empty.
+    pub verbs: Vec<Verb>,
+    /// After this number.
+    pub after: Option<u64>,
+    /// Later than this.
+    pub since: Option<Timestamp>,
+    /// The newest first.
+    pub newest_first: bool,
+    /// How many.
+    pub limit: usize,
+}
+
+/// Which rows a scan goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanTable {
+    /// Items, parents before children where they were made so.
+    Items,
+    /// Edges.
+    Edges,
+    /// Notes.
+    Notes,
+}
+
+/// A page of a scan.
+#[derive(Clone, Debug)]
+pub struct ScanPage {
+    /// The rows.
+    pub rows: ScanRows,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<String>,
+}

@@ -1,0 +1,145 @@
+//! The seam between the engine and a database.
+//!
+//! A store loads what a scope names, calls the unit of work's pure decision, and persists the change set whole or not
+//! at all. It compares versions and times; it holds no rule. Whole units are handed over (instead of transactions
+//! handed out) so that a store may run several in one commit and no transaction ever waits for a caller.
+
+mod change;
+mod find;
+mod scope;
+mod slice;
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+pub use change::{AnswerKey, ChangeSet, ItemChange, StoredAnswer, Touched};
+pub use find::{
+    ChildTally, ClaimState, ClaimTally, EventFilter, Filter, Found, Order, ScanPage, ScanTable, SortBy, TimeRange,
+};
+pub use scope::{Around, Candidates, EdgeReach, NoteReach, ProjectRef, Scope};
+pub use slice::{Busy, Capped, Resolution, Slice, WaitEdge, WaitGraph};
+
+use crate::error::{Code, Error, Kind, Reason};
+use crate::model::{Event, Item, ItemId, Note, NoteId, Project};
+
+/// What a unit of work wants after it has seen a slice.
+#[derive(Debug)]
+pub enum Step {
+    /// See more: the store loads it into the same slice and asks again.
+    Look(Scope),
+    /// Persist this, in one commit.
+    Commit(Box<ChangeSet>),
+    /// Persist nothing; the unit keeps its own answer.
+    Nothing,
+}
+
+/// One unit of work: what it must see and what it decides. Object-safe, so that stores need not know commands.
+pub trait Unit: Send + 'static {
+    /// What it must see first.
+    fn scope(&self) -> Scope;
+
+    /// Decides over what it was shown. Pure; called again with a fresh slice if the commit loses a race.
+    fn decide(&mut self, seen: &Slice) -> Step;
+}
+
+/// A database that holds Docket's rows.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Runs a unit to its commit. When this returns `Ok` the change set is durable.
+    async fn execute(&self, unit: Box<dyn Unit>) -> Result<(), StoreError>;
+
+    /// Shows a scope as of one moment.
+    async fn view(&self, scope: &Scope) -> Result<Slice, StoreError>;
+
+    /// Items that match a filter, one page of them, with the count of all.
+    async fn find(&self, filter: &Filter) -> Result<Found, StoreError>;
+
+    /// How the direct children of each of these items stand.
+    async fn tally_children(&self, parents: &[ItemId]) -> Result<BTreeMap<ItemId, ChildTally>, StoreError>;
+
+    /// How many claims are live and expired in a project, or in all.
+    async fn tally_claims(&self, project: &ProjectRef) -> Result<ClaimTally, StoreError>;
+
+    /// Whole notes by id.
+    async fn notes(&self, ids: &[NoteId]) -> Result<Vec<Note>, StoreError>;
+
+    /// Events in commit order.
+    async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, StoreError>;
+
+    /// The number of the newest event.
+    async fn head(&self) -> Result<u64, StoreError>;
+
+    /// Returns when there is an event newer than `after`, whichever process committed it. Never misses one.
+    async fn changed(&self, after: u64) -> Result<u64, StoreError>;
+
+    /// All projects, by slug.
+    async fn projects(&self) -> Result<Vec<Project>, StoreError>;
+
+    /// Every row of a table in a stable order, a page at a time: for export and for `doctor`.
+    async fn scan(&self, table: ScanTable, after: Option<String>) -> Result<ScanPage, StoreError>;
+}
+
+/// What a scan returns, by table.
+#[derive(Clone, Debug)]
+pub enum ScanRows {
+    /// Items.
+    Items(Vec<Item>),
+    /// Edges.
+    Edges(Vec<crate::model::Edge>),
+    /// Notes.
+    Notes(Vec<Note>),
+}
+
+/// Why a store could not do it. The detail is for the log, never for a caller.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another unit of work was quicker, again and again.
+    #[error("lost a race too often")]
+    Conflict,
+    /// The database is locked or overloaded.
+    #[error("the store is busy")]
+    Busy(#[source] Option<Detail>),
+    /// No room is left on the disk.
+    #[error("the disk is full")]
+    Full(#[source] Option<Detail>),
+    /// The database cannot be written.
+    #[error("the store is read-only")]
+    ReadOnly(#[source] Option<Detail>),
+    /// What is stored contradicts itself.
+    #[error("the store is damaged")]
+    Corrupt(#[source] Option<Detail>),
+    /// A newer Docket wrote this database.
+    #[error("the database has schema version {found}, newer than {known}, the newest this program knows")]
+    Newer {
+        /// The version found.
+        found: i64,
+        /// The newest version known.
+        known: i64,
+    },
+    /// This is not a Docket database.
+    #[error("this file is not a Docket database")]
+    Foreign,
+    /// Anything else.
+    #[error("the store failed")]
+    Failed(#[source] Detail),
+}
+
+/// The source of a store's failure, for the log.
+pub type Detail = Box<dyn std::error::Error + Send + Sync + 'static>;
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        let (kind, reason, retry) = match &error {
+            StoreError::Conflict => (Kind::Transient, Reason::StoreBusy, Some(50)),
+            StoreError::Busy(_) => (Kind::Transient, Reason::StoreBusy, Some(250)),
+            StoreError::Full(_) => (Kind::Transient, Reason::StoreFull, None),
+            StoreError::ReadOnly(_) => (Kind::Permanent, Reason::StoreReadOnly, None),
+            StoreError::Corrupt(_) => (Kind::Permanent, Reason::StoreCorrupt, None),
+            StoreError::Newer { .. } => (Kind::Permanent, Reason::StoreNewer, None),
+            StoreError::Foreign => (Kind::Permanent, Reason::StoreForeign, None),
+            StoreError::Failed(_) => (Kind::Transient, Reason::StoreFailed, None),
+        };
+        Self { retry_after_ms: retry, ..Self::new(kind, Code::Unavailable, reason, error.to_string()) }
+    }
+}

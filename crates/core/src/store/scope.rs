@@ -1,0 +1,107 @@
+//! What a command must see: always bounded, loaded in a fixed number of statements.
+
+use crate::model::{EdgeId, ItemId, ItemRef, Name, NoteId, ProjectId, Role, Slug, Tag};
+use crate::store::AnswerKey;
+
+/// How a project is named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ProjectRef {
+    /// None: the items named say it, or all are meant.
+    #[default]
+    Any,
+    /// By id.
+    Id(ProjectId),
+    /// By slug.
+    Slug(Slug),
+}
+
+/// Which edges are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EdgeReach {
+    /// None.
+    #[default]
+    None,
+    /// Those that touch the named items, with the items at their other ends.
+    Named,
+    /// Those that touch any item shown, with the items at their other ends.
+    Shown,
+}
+
+/// Which notes are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoteReach {
+    /// None.
+    #[default]
+    None,
+    /// Of every item shown before edges reached further, without bodies.
+    Heads,
+    /// Of the named items, with bodies.
+    Bodies,
+}
+
+/// What is shown around the named items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Every ancestor.
+    pub ancestors: bool,
+    /// All descendants, this many at the most in all.
+    pub subtree: Option<usize>,
+    /// The ids of open children of every named item and ancestor, this many at the most each.
+    pub open_children: Option<usize>,
+    /// The ids of open descendants of each named item, this many at the most each.
+    pub open_descendants: Option<usize>,
+    /// Edges.
+    pub edges: EdgeReach,
+    /// Notes.
+    pub notes: NoteReach,
+    /// Everything the named items wait for: blockers and children, and theirs in turn.
+    pub waits: bool,
+    /// Everything connected with the named items by `blocks` edges, in both directions.
+    pub component: bool,
+}
+
+/// Ready work to choose from, the best first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidates {
+    /// The role to look in.
+    pub role: Role,
+    /// Only direct children of this item.
+    pub parent: Option<ItemId>,
+    /// Only descendants of this item.
+    pub under: Option<ItemId>,
+    /// Only items with one of these tags.
+    pub tags: Vec<Tag>,
+    /// Only items of this type.
+    pub item_type: Option<Name>,
+    /// Also items under a live claim.
+    pub include_claimed: bool,
+    /// Only items that find-and-claim may hand out; otherwise all without open blockers.
+    pub offered_only: bool,
+    /// Only what comes after this place: the rank and number of the last one seen.
+    pub after: Option<(i64, u32)>,
+    /// How many.
+    pub limit: usize,
+}
+
+/// What a command must see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// The project it is in.
+    pub project: ProjectRef,
+    /// Items named by the caller.
+    pub items: Vec<ItemRef>,
+    /// What is shown around them.
+    pub around: Around,
+    /// Edges named by the caller, with the items at their ends.
+    pub edge_ids: Vec<EdgeId>,
+    /// Notes named by the caller, with their items.
+    pub note_ids: Vec<NoteId>,
+    /// Items that this agent holds a claim on, live or not, in the project.
+    pub held_by: Option<Name>,
+    /// Ready work.
+    pub candidates: Option<Candidates>,
+    /// What live claims in the project touch and need.
+    pub busy: bool,
+    /// The answer stored for this request, if any.
+    pub answer: Option<AnswerKey>,
+}

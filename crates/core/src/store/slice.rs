@@ -1,0 +1,196 @@
+//! What a command was shown: rows as of one moment, with the database's time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::error::{Error, Reason, echo};
+use crate::limits;
+use crate::model::{Edge, EdgeId, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, Project, ProjectId, Role, Timestamp};
+use crate::store::StoredAnswer;
+
+/// A list that may have been cut short. A cut list never decides a gate in the caller's favour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capped<T> {
+    /// What was loaded.
+    pub rows: Vec<T>,
+    /// Whether there is more.
+    pub truncated: bool,
+}
+
+impl<T> Default for Capped<T> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), truncated: false }
+    }
+}
+
+impl<T> Capped<T> {
+    /// Keeps `limit` of what was loaded with one row to spare.
+    pub fn cut(mut rows: Vec<T>, limit: usize) -> Self {
+        let truncated = rows.len() > limit;
+        rows.truncate(limit);
+        Self { rows, truncated }
+    }
+}
+
+/// What a caller's spelling of an item turned out to mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// Exactly this item.
+    One(ItemId),
+    /// No item.
+    Missing,
+    /// Several items; some of their keys.
+    Ambiguous(Vec<Key>),
+}
+
+/// What a live claim keeps others from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// The claimed item.
+    pub item: ItemId,
+    /// Path globs it changes.
+    pub touches: Vec<Name>,
+    /// Resources it uses alone.
+    pub needs: Vec<Name>,
+}
+
+/// A `blocks` edge, for the search of cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitEdge {
+    /// The blocker.
+    pub from: ItemId,
+    /// The blocked.
+    pub to: ItemId,
+    /// How far the blocker must come.
+    pub threshold: Role,
+}
+
+/// Everything some items wait for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitGraph {
+    /// `blocks` edges.
+    pub edges: Vec<WaitEdge>,
+    /// Parents with their children.
+    pub children: Vec<(ItemId, ItemId)>,
+    /// Whether the walk was cut short.
+    pub truncated: bool,
+}
+
+/// Rows as of one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Slice {
+    /// The database's time; it never goes backwards.
+    pub now: Timestamp,
+    /// The project the scope named.
+    pub project: Option<ProjectId>,
+    /// That project and those of all items shown.
+    pub projects: BTreeMap<ProjectId, Arc<Project>>,
+    /// The number the next item of each project gets.
+    pub next_numbers: BTreeMap<ProjectId, u32>,
+    /// What the caller's spellings mean.
+    pub refs: BTreeMap<ItemRef, Resolution>,
+    /// Every item shown.
+    pub items: BTreeMap<ItemId, Item>,
+    /// Open children by parent.
+    pub open_children: BTreeMap<ItemId, Capped<ItemId>>,
+    /// Open descendants by named item.
+    pub open_descendants: BTreeMap<ItemId, Capped<ItemId>>,
+    /// Descendants of all named items, parents before children.
+    pub subtree: Capped<ItemId>,
+    /// Edges shown.
+    pub edges: BTreeMap<EdgeId, Edge>,
+    /// Notes shown, without bodies, by item.
+    pub note_heads: BTreeMap<ItemId, Vec<NoteHead>>,
+    /// Notes shown with bodies.
+    pub notes: Vec<Note>,
+    /// What the named items wait for.
+    pub waits: Option<WaitGraph>,
+    /// `blocks` edges connected with the named items.
+    pub component: Capped<Edge>,
+    /// Items the agent holds a claim on.
+    pub held: Vec<ItemId>,
+    /// Ready work, the best first.
+    pub candidates: Capped<ItemId>,
+    /// What live claims keep others from.
+    pub busy: Vec<Busy>,
+    /// The answer stored for this request.
+    pub answer: Option<StoredAnswer>,
+}
+
+impl Slice {
+    /// The item a spelling means, or the error to tell the caller.
+    pub fn resolve(&self, item: &ItemRef) -> Result<&Item, Error> {
+        match self.refs.get(item) {
+            Some(Resolution::One(id)) => self.items.get(id).ok_or_else(|| no_such_item(item)),
+            Some(Resolution::Ambiguous(keys)) => {
+                let shown: Vec<String> = keys.iter().take(limits::AMBIGUOUS_SHOWN).map(Key::to_string).collect();
+                let more = if keys.len() > shown.len() { " and more" } else { "" };
+                Err(Error::validation(
+                    Reason::AmbiguousId,
+                    format!("\"{item}\" is ambiguous: it could be {}{more}", shown.join(", ")),
+                ))
+            }
+            Some(Resolution::Missing) | None => Err(no_such_item(item)),
+        }
+    }
+
+    /// The project a new item goes into.
+    pub fn selected_project(&self) -> Result<&Arc<Project>, Error> {
+        self.project.and_then(|id| self.projects.get(&id)).ok_or_else(|| Error::not_found("no such project"))
+    }
+
+    /// The rules an item is under.
+    pub fn project_of(&self, item: &Item) -> Result<&Arc<Project>, Error> {
+        self.projects.get(&item.project).ok_or_else(|| Error::not_found("no such project"))
+    }
+
+    /// Notes of an item, without bodies.
+    pub fn heads(&self, item: ItemId) -> &[NoteHead] {
+        self.note_heads.get(&item).map_or(&[], Vec::as_slice)
+    }
+
+    /// Ancestors of an item, the root first.
+    pub fn ancestors(&self, item: &Item) -> Vec<&Item> {
+        let mut chain = Vec::new();
+        let mut next = item.parent;
+        while let Some(parent) = next.and_then(|id| self.items.get(&id)) {
+            chain.push(parent);
+            next = parent.parent;
+            if chain.len() > usize::from(limits::DEPTH) {
+                break;
+            }
+        }
+        chain.reverse();
+        chain
+    }
+
+    /// Takes in what a further look brought.
+    pub fn absorb(&mut self, more: Self) {
+        self.now = self.now.max(more.now);
+        self.project = self.project.or(more.project);
+        self.projects.extend(more.projects);
+        self.next_numbers.extend(more.next_numbers);
+        self.refs.extend(more.refs);
+        self.items.extend(more.items);
+        self.open_children.extend(more.open_children);
+        self.open_descendants.extend(more.open_descendants);
+        self.edges.extend(more.edges);
+        self.note_heads.extend(more.note_heads);
+        self.notes.extend(more.notes);
+        self.waits = more.waits.or(self.waits.take());
+        self.held.extend(more.held);
+        self.candidates = more.candidates;
+        self.busy.extend(more.busy);
+        self.answer = self.answer.take().or(more.answer);
+        if !more.subtree.rows.is_empty() || more.subtree.truncated {
+            self.subtree = more.subtree;
+        }
+        if !more.component.rows.is_empty() || more.component.truncated {
+            self.component = more.component;
+        }
+    }
+}
+
+fn no_such_item(item: &ItemRef) -> Error {
+    Error::not_found(format!("no item \"{}\"", echo(&item.to_string())))
+}
