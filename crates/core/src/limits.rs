@@ -40,3 +40,7 @@ pub const LOOK_ROUNDS: usize = 12;
 pub const CONFLICT_RETRIES: usize = 8;
 /// Longest wait for work or for a change, in milliseconds.
 pub const WAIT_MS: u64 = 60_000;
+/// Most descendants that one call closes or removes.
+pub const SUBTREE: usize = 10_000;
+/// Most open descendants looked at to say what keeps an item from closing.
+pub const OPEN_SHOWN: usize = 20;

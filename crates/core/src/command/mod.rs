@@ -1,1 +1,80 @@
-//! Commands.
+//! The writes: one use case a file. Each names what it must see and decides purely over it.
+
+mod advance;
+mod claim;
+mod claim_next;
+mod close_tree;
+mod create;
+mod edit;
+mod import;
+mod link;
+mod note_put;
+mod note_remove;
+mod project_set;
+mod remove;
+mod unlink;
+
+pub use advance::{Advance, Advanced, Applied, MoveRequest, MoveResult, Named, Next, RefusedMove};
+pub use claim::{Claim, ClaimOutcome, ClaimRequest, ClaimResult, Claimed, Held, ReleaseOutcome, ReleaseResult};
+pub use claim_next::{ClaimNext, Offer, Wanted};
+pub use close_tree::{CloseOutcome, CloseResult, CloseTree, TreeClosed, What};
+pub use create::{Create, Created, CreatedItem, CreatedNote, End, NewEdge, NewItem, NewNote, Parent};
+pub use edit::{Change, Edit, Edited, Patch};
+pub use import::{Import, Imported};
+pub use link::{EdgeSpec, Link, Linked};
+pub use note_put::{ItemNotes, NotePut, NotesPut, PutNotes, WrittenNote};
+pub use note_remove::{NotesRemoved, RemoveNotes};
+pub use project_set::{ProjectSet, SetProject};
+pub use remove::{Remove, Removed, RemovedItem};
+pub use unlink::{Unlink, Unlinked};
+
+use crate::engine::{Call, Draft};
+use crate::error::{Error, Reason};
+use crate::gates::{Caller, check_owner, renew};
+use crate::limits;
+use crate::model::{Attribution, Fence, Item, ItemId, Verb};
+
+/// Refuses an empty batch and one that is too large.
+fn check_batch(what: &str, length: usize, most: usize) -> Result<(), Error> {
+    match length {
+        0 => Err(Error::validation(Reason::TooFew, format!("{what} must not be empty")).at(what)),
+        length if length > most => {
+            Err(Error::validation(Reason::BatchTooLarge, format!("{what} must be at most {most}, not {length}")).at(what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The caller of one entry of a batch: the entry's own actor, else the call's.
+fn caller<'c>(call: &'c Call, by: Option<&'c Attribution>, fence: Option<Fence>) -> Result<Caller<'c>, Error> {
+    let stated = by.is_some() || call.by.is_some();
+    Ok(Caller { holder: call.holder_of(by)?, stated, fence })
+}
+
+/// Refuses a write on somebody else's item.
+fn guard(draft: &Draft<'_>, item: &Item, by: Option<&Attribution>, fence: Option<Fence>) -> Result<(), Error> {
+    check_owner(item, caller(draft.call, by, fence)?, draft.now)
+}
+
+/// Extends the lease of a holder who wrote, and records it with what was written.
+fn keep_lease(draft: &mut Draft<'_>, id: ItemId, by: Option<&Attribution>) -> Result<bool, Error> {
+    let Some(item) = draft.item(id) else { return Ok(false) };
+    let project = draft.project_of(item)?;
+    let holder = draft.call.holder_of(by)?;
+    let Some(claim) = renew(project.workflow.claims, item, holder, draft.now) else { return Ok(false) };
+    draft.set_claim(id, Some(claim), false);
+    Ok(true)
+}
+
+/// The same for a write whose own event says nothing of the item's fields.
+fn keep_lease_recorded(draft: &mut Draft<'_>, id: ItemId, by: Option<&Attribution>) -> Result<(), Error> {
+    if keep_lease(draft, id, by)? {
+        draft.record(Verb::Claimed, id, by, serde_json::Map::new());
+    }
+    Ok(())
+}
+
+/// The most that a batch of this length may close, and one to know that there is more.
+fn may_close(batch: usize) -> usize {
+    batch.min(limits::BATCH) + 1
+}

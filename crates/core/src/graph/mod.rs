@@ -1,1 +1,7 @@
-//! Bounded graph walks.
+//! Walks over edges that were loaded: what waits for what, cycles and orders. Pure and bounded by what was loaded.
+
+mod order;
+mod waits;
+
+pub use order::{longest_path, topological};
+pub use waits::{Stage, Waits, cycle_error};

@@ -37,7 +37,7 @@ pub struct Touched {
     pub content: bool,
     /// Title or summary: what search knows.
     pub words: bool,
-    /// Status, role, outcome and label.
+    /// Status, role, outcome and label, with the version and the time of the change: set whenever the version grew.
     pub state: bool,
     /// The claim and the fence.
     pub claim: bool,

@@ -1,10 +1,12 @@
 //! What a command must see: always bounded, loaded in a fixed number of statements.
 
+use serde::Serialize;
+
 use crate::model::{EdgeId, ItemId, ItemRef, Name, NoteId, ProjectId, Role, Slug, Tag};
 use crate::store::AnswerKey;
 
 /// How a project is named.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum ProjectRef {
     /// None: the items named say it, or all are meant.
     #[default]
@@ -88,6 +90,8 @@ pub struct Candidates {
 pub struct Scope {
     /// The project it is in.
     pub project: ProjectRef,
+    /// Whether every project is shown, not only those of the items shown.
+    pub every_project: bool,
     /// Items named by the caller.
     pub items: Vec<ItemRef>,
     /// What is shown around them.

@@ -81,6 +81,8 @@ pub struct WaitGraph {
 pub struct Slice {
     /// The database's time; it never goes backwards.
     pub now: Timestamp,
+    /// How often more was looked at after the first scope.
+    pub looks: usize,
     /// The project the scope named.
     pub project: Option<ProjectId>,
     /// That project and those of all items shown.
@@ -166,6 +168,7 @@ impl Slice {
 
     /// Takes in what a further look brought.
     pub fn absorb(&mut self, more: Self) {
+        self.looks += 1;
         self.now = self.now.max(more.now);
         self.project = self.project.or(more.project);
         self.projects.extend(more.projects);

@@ -1,5 +1,6 @@
 //! Workflow is data: statuses, switches and schemas that the engine interprets. No status name stands in engine code.
 
+mod expect;
 mod moves;
 mod preset;
 mod schema;
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+pub use expect::{ExpectedNote, Guide, NoteProgress};
 pub use moves::{Move, NoMove, Target};
 pub use schema::{Lifecycle, NoteLimits, NoteRule, Resolved, Schema, Schemas, Trait};
 

@@ -1,0 +1,256 @@
+//! Claims and releases items by name.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+
+use crate::engine::{Call, Command, Decision, Draft};
+use crate::error::{Code, Error, Kind, Reason};
+use crate::limits;
+use crate::model::{Claim as Lease, Fence, Item, ItemId, ItemRef, Name, Ttl, Verb};
+use crate::store::{ProjectRef, Scope, Slice};
+
+/// One item to be claimed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClaimRequest {
+    /// The item.
+    pub item: ItemRef,
+    /// How long; the workflow's default where nothing is said.
+    pub ttl: Option<Ttl>,
+}
+
+/// Claims and releases items.
+#[derive(Clone, Debug, Serialize)]
+pub struct Claim {
+    /// The project the items are looked up in.
+    pub project: ProjectRef,
+    /// What is to be claimed.
+    pub claims: Vec<ClaimRequest>,
+    /// What is to be released, after that.
+    pub releases: Vec<ItemRef>,
+    /// Whether only work that is ready may be claimed.
+    pub ready_only: bool,
+}
+
+/// A claim that the caller holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Held {
+    /// The item.
+    pub item: ItemId,
+    /// The lease.
+    pub claim: Lease,
+    /// To be carried by every later write.
+    pub fence: Fence,
+}
+
+/// How a claim ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ClaimOutcome {
+    /// The caller holds it.
+    Held(Box<Held>),
+    /// Somebody else does, for this long at the most.
+    AlreadyClaimed {
+        /// Milliseconds until the lease ends; none when it runs until released.
+        retry_after_ms: Option<u64>,
+    },
+    /// The item is closed.
+    Terminal,
+    /// The item is not ready.
+    NotReady,
+    /// There is no such item, or its name is ambiguous.
+    NotFound(Box<Error>),
+}
+
+/// How one claim ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// The item as the caller spelled it.
+    pub asked: String,
+    /// What that meant.
+    pub item: Option<ItemId>,
+    /// How it ended.
+    pub outcome: ClaimOutcome,
+}
+
+/// How a release ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReleaseOutcome {
+    /// The claim is gone.
+    Released,
+    /// The caller does not hold it.
+    NotClaimedByYou,
+    /// There is no such item, or its name is ambiguous.
+    NotFound(Box<Error>),
+}
+
+/// How one release ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleaseResult {
+    /// The item as the caller spelled it.
+    pub asked: String,
+    /// What that meant.
+    pub item: Option<ItemId>,
+    /// How it ended.
+    pub outcome: ReleaseOutcome,
+}
+
+/// How claims and releases ended, each in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Claimed {
+    /// The claims.
+    pub claims: Vec<ClaimResult>,
+    /// The releases.
+    pub releases: Vec<ReleaseResult>,
+    /// Earlier claims that ended because the agent may hold no more.
+    pub auto_released: Vec<ItemId>,
+}
+
+impl Command for Claim {
+    type Output = Claimed;
+    const NAME: &'static str = "claim";
+
+    fn scope(&self, call: &Call) -> Scope {
+        let mut items: Vec<ItemRef> = self.claims.iter().map(|claim| claim.item.clone()).collect();
+        items.extend(self.releases.iter().cloned());
+        items.sort_unstable();
+        items.dedup();
+        let held_by = call.holder().ok().filter(|_| !self.claims.is_empty()).cloned();
+        Scope { project: self.project.clone(), items, held_by, ..Scope::default() }
+    }
+
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Claimed>, Error> {
+        if self.claims.is_empty() && self.releases.is_empty() {
+            return Err(Error::validation(Reason::TooFew, "at least one claim or release is needed"));
+        }
+        if self.claims.len() + self.releases.len() > limits::BATCH {
+            return Err(Error::validation(Reason::BatchTooLarge, format!("claims and releases must be at most {}", limits::BATCH)));
+        }
+        let holder = call.holder()?.clone();
+        let mut draft = Draft::new(call, seen);
+        let mut wanted: BTreeSet<ItemId> = BTreeSet::new();
+        for request in &self.claims {
+            if let Ok(item) = seen.resolve(&request.item) {
+                wanted.insert(item.id);
+                check_cap(&draft, item, wanted.len())?;
+            }
+        }
+        let claims = self.claims.iter().map(|request| self.claim(&mut draft, request, &holder)).collect::<Result<_, _>>()?;
+        let auto_released = release_oldest(&mut draft, &holder, &wanted)?;
+        let releases = self.releases.iter().map(|item| release(&mut draft, item, &holder)).collect();
+        Ok(Decision::done(draft.finish(), Claimed { claims, releases, auto_released }))
+    }
+}
+
+impl Claim {
+    fn claim(&self, draft: &mut Draft<'_>, request: &ClaimRequest, holder: &Name) -> Result<ClaimResult, Error> {
+        let asked = request.item.to_string();
+        let id = match draft.seen.resolve(&request.item) {
+            Ok(item) => item.id,
+            Err(error) => {
+                return Ok(ClaimResult { asked, item: None, outcome: ClaimOutcome::NotFound(Box::new(error)) });
+            }
+        };
+        let item = draft.expect(id)?;
+        let outcome = if !item.role.is_open() {
+            ClaimOutcome::Terminal
+        } else if let Some(other) = item.live_claim(draft.now).filter(|claim| claim.holder != *holder) {
+            ClaimOutcome::AlreadyClaimed { retry_after_ms: other.remaining_ms(draft.now) }
+        } else if self.ready_only && !item.derived.offered && !item.is_held_by(holder, draft.now) {
+            ClaimOutcome::NotReady
+        } else {
+            ClaimOutcome::Held(Box::new(place(draft, id, holder, request.ttl)?))
+        };
+        Ok(ClaimResult { asked, item: Some(id), outcome })
+    }
+}
+
+/// Places or extends a claim that nothing stands in the way of.
+pub(super) fn place(draft: &mut Draft<'_>, id: ItemId, holder: &Name, ttl: Option<Ttl>) -> Result<Held, Error> {
+    let item = draft.expect(id)?;
+    let project = draft.project_of(item)?;
+    let ttl_seconds = ttl.map_or(project.workflow.claims.ttl_seconds, Ttl::seconds);
+    let now = draft.now;
+    let mine = item.claim.as_ref().filter(|claim| claim.holder == *holder);
+    let same_hands = mine.is_some();
+    let claim = Lease {
+        holder: holder.clone(),
+        claimed_at: now,
+        expires_at: (ttl_seconds > 0).then(|| now.plus_seconds(ttl_seconds)),
+        original_claimed_at: mine.map_or(now, |claim| claim.original_claimed_at),
+        ttl_seconds,
+    };
+    draft.set_claim(id, Some(claim.clone()), !same_hands);
+    draft.record(Verb::Claimed, id, None, Map::new());
+    Ok(Held { item: id, claim, fence: draft.expect(id)?.fence })
+}
+
+/// Ends the agent's oldest other claims beyond what it may hold.
+pub(super) fn release_oldest(draft: &mut Draft<'_>, holder: &Name, keep: &BTreeSet<ItemId>) -> Result<Vec<ItemId>, Error> {
+    let kept = keep.iter().filter(|id| draft.item(**id).is_some_and(|item| item.is_held_by(holder, draft.now))).count();
+    if kept == 0 {
+        return Ok(Vec::new());
+    }
+    let mut others: Vec<&Item> = draft
+        .seen
+        .held
+        .iter()
+        .filter(|id| !keep.contains(id))
+        .filter_map(|id| draft.item(*id))
+        .filter(|item| item.claim.as_ref().is_some_and(|claim| claim.holder == *holder))
+        .collect();
+    others.sort_by_key(|item| item.claim.as_ref().map(|claim| claim.claimed_at));
+    let cap = match others.first() {
+        Some(item) => cap_of(draft, item)?,
+        None => 0,
+    };
+    if cap == 0 {
+        return Ok(Vec::new());
+    }
+    // A claim that ran out still counts: an agent that moves on leaves nothing behind under its name.
+    let too_many = (others.len() + kept).saturating_sub(cap);
+    let ended: Vec<ItemId> = others.iter().take(too_many).map(|item| item.id).collect();
+    for id in &ended {
+        draft.set_claim(*id, None, false);
+        draft.record(Verb::Released, *id, None, Map::new());
+    }
+    Ok(ended)
+}
+
+fn cap_of(draft: &Draft<'_>, item: &Item) -> Result<usize, Error> {
+    Ok(draft.project_of(item)?.workflow.claims.per_agent as usize)
+}
+
+/// One call may not claim more than an agent may hold: the claims would end each other.
+fn check_cap(draft: &Draft<'_>, item: &Item, wanted: usize) -> Result<(), Error> {
+    let cap = cap_of(draft, item)?;
+    if cap > 0 && wanted > cap {
+        return Err(Error::new(
+            Kind::Permanent,
+            Code::Validation,
+            Reason::ClaimLimit,
+            format!("an agent may hold {cap} claim(s) at a time: claim fewer items in one call"),
+        )
+        .at("claims"));
+    }
+    Ok(())
+}
+
+fn release(draft: &mut Draft<'_>, item: &ItemRef, holder: &Name) -> ReleaseResult {
+    let asked = item.to_string();
+    let id = match draft.seen.resolve(item) {
+        Ok(item) => item.id,
+        Err(error) => return ReleaseResult { asked, item: None, outcome: ReleaseOutcome::NotFound(Box::new(error)) },
+    };
+    let mine = draft.item(id).and_then(|item| item.claim.as_ref()).is_some_and(|claim| claim.holder == *holder);
+    if !mine {
+        return ReleaseResult { asked, item: Some(id), outcome: ReleaseOutcome::NotClaimedByYou };
+    }
+    draft.set_claim(id, None, false);
+    draft.record(Verb::Released, id, None, Map::new());
+    ReleaseResult { asked, item: Some(id), outcome: ReleaseOutcome::Released }
+}

@@ -1,0 +1,197 @@
+//! Closes everything beneath an item, or a list of items, blockers and children first.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::advance::refusal_error;
+use super::edit::descendants;
+use super::{caller, check_batch, may_close};
+use crate::engine::{Call, Cascade, Command, Decision, Draft, close_parents, move_alone};
+use crate::error::{Error, Gate, Reason};
+use crate::graph::topological;
+use crate::limits;
+use crate::model::{EdgeKind, ItemId, ItemRef, Name, Role, Trigger};
+use crate::store::{Around, EdgeReach, NoteReach, ProjectRef, Scope, Slice};
+use crate::workflow::Target;
+
+/// What is to be closed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum What {
+    /// Everything beneath this item; the item itself stays as it is.
+    Beneath(ItemRef),
+    /// These items.
+    Items(Vec<ItemRef>),
+}
+
+/// Closes a set of items in dependency order.
+#[derive(Clone, Debug, Serialize)]
+pub struct CloseTree {
+    /// The project the items are looked up in.
+    pub project: ProjectRef,
+    /// What is to be closed.
+    pub what: What,
+    /// Whether they are given up: then no note and no blocker is asked for.
+    pub cancel: bool,
+}
+
+/// How one item of the set ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CloseOutcome {
+    /// It was closed.
+    Closed {
+        /// Where it stood.
+        from_role: Role,
+        /// Its label.
+        label: Option<Name>,
+    },
+    /// A gate refused it.
+    Refused(Box<Error>),
+    /// It was closed already.
+    AlreadyClosed,
+    /// A blocker in the set was refused.
+    BlockerRefused,
+}
+
+/// How one item ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CloseResult {
+    /// The item.
+    pub item: ItemId,
+    /// Its title.
+    pub title: String,
+    /// How it ended.
+    pub outcome: CloseOutcome,
+}
+
+/// How the set ended, in the order in which it was closed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeClosed {
+    /// One for each item.
+    pub results: Vec<CloseResult>,
+    /// What closed with it outside the set.
+    pub cascades: Vec<Cascade>,
+}
+
+impl Command for CloseTree {
+    type Output = TreeClosed;
+    const NAME: &'static str = "close-tree";
+
+    fn scope(&self, _call: &Call) -> Scope {
+        let (items, subtree) = match &self.what {
+            What::Beneath(root) => (vec![root.clone()], Some(limits::SUBTREE)),
+            What::Items(items) => (items.clone(), None),
+        };
+        let around = Around {
+            ancestors: true,
+            subtree,
+            open_children: Some(may_close(items.len())),
+            open_descendants: matches!(self.what, What::Items(_)).then(|| may_close(items.len()) + limits::OPEN_SHOWN),
+            edges: EdgeReach::Shown,
+            notes: NoteReach::Heads,
+            ..Around::default()
+        };
+        Scope { project: self.project.clone(), items, around, ..Scope::default() }
+    }
+
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<TreeClosed>, Error> {
+        let mut draft = Draft::new(call, seen);
+        let set = self.members(&draft)?;
+        let edges = waits_inside(&draft, &set);
+        let mut refused: BTreeSet<ItemId> = BTreeSet::new();
+        let mut results = Vec::with_capacity(set.len());
+        for id in topological(&set, &edges) {
+            let held_up = edges.iter().any(|(from, to)| *to == id && refused.contains(from));
+            let item = draft.expect(id)?;
+            let title = item.title.to_string();
+            let outcome = if !item.role.is_open() {
+                CloseOutcome::AlreadyClosed
+            } else if held_up && !self.cancel {
+                CloseOutcome::BlockerRefused
+            } else {
+                self.close(&mut draft, id)?
+            };
+            match &outcome {
+                CloseOutcome::BlockerRefused => {
+                    refused.insert(id);
+                }
+                CloseOutcome::Refused(error) if error.refusals.iter().any(|refusal| refusal.gate != Gate::Transition) => {
+                    refused.insert(id);
+                }
+                CloseOutcome::Closed { .. } | CloseOutcome::Refused(_) | CloseOutcome::AlreadyClosed => {}
+            }
+            results.push(CloseResult { item: id, title, outcome });
+        }
+        let cascades = self.cascades(&mut draft, &results)?;
+        Ok(Decision::done(draft.finish(), TreeClosed { results, cascades }))
+    }
+}
+
+impl CloseTree {
+    fn members(&self, draft: &Draft<'_>) -> Result<Vec<ItemId>, Error> {
+        match &self.what {
+            What::Beneath(root) => {
+                let root = draft.seen.resolve(root)?.id;
+                if draft.seen.subtree.truncated {
+                    return Err(Error::validation(
+                        Reason::GraphTooLarge,
+                        format!("more than {} items lie beneath: close smaller parts", limits::SUBTREE),
+                    ));
+                }
+                Ok(descendants(draft, root))
+            }
+            What::Items(items) => {
+                check_batch("itemIds", items.len(), limits::BATCH)?;
+                let mut set = Vec::with_capacity(items.len());
+                for item in items {
+                    let id = draft.seen.resolve(item)?.id;
+                    if !set.contains(&id) {
+                        set.push(id);
+                    }
+                }
+                Ok(set)
+            }
+        }
+    }
+
+    fn close(&self, draft: &mut Draft<'_>, id: ItemId) -> Result<CloseOutcome, Error> {
+        let target = Target::Trigger(if self.cancel { Trigger::Cancel } else { Trigger::Complete });
+        let who = caller(draft.call, None, None)?;
+        let from_role = draft.expect(id)?.role;
+        match move_alone(draft, id, &target, who)? {
+            Err(refusals) => Ok(CloseOutcome::Refused(Box::new(refusal_error(id, &target, refusals)))),
+            Ok(()) => Ok(CloseOutcome::Closed { from_role, label: draft.expect(id)?.status_label.clone() }),
+        }
+    }
+
+    /// Parents outside the set close with their last child; the root of a subtree is its owner's to close.
+    fn cascades(&self, draft: &mut Draft<'_>, results: &[CloseResult]) -> Result<Vec<Cascade>, Error> {
+        if matches!(self.what, What::Beneath(_)) {
+            return Ok(Vec::new());
+        }
+        let mut cascades = Vec::new();
+        for result in results {
+            if matches!(result.outcome, CloseOutcome::Closed { .. }) {
+                cascades.extend(close_parents(draft, result.item)?);
+            }
+        }
+        Ok(cascades)
+    }
+}
+
+/// Who must be closed before whom: blockers before what they block, children before their parents.
+fn waits_inside(draft: &Draft<'_>, set: &[ItemId]) -> Vec<(ItemId, ItemId)> {
+    let mut waits = Vec::new();
+    for id in set {
+        for edge in draft.edges_of(*id) {
+            if edge.kind == EdgeKind::Blocks && edge.from == *id {
+                waits.push((edge.from, edge.to));
+            }
+        }
+        if let Some(parent) = draft.item(*id).and_then(|item| item.parent) {
+            waits.push((*id, parent));
+        }
+    }
+    waits
+}

@@ -1,0 +1,486 @@
+//! Makes items: one, many, or a whole tree with edges and notes, atomically where asked.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::check_batch;
+use crate::engine::{Call, Command, Decision, Draft, reopen_for_child};
+use crate::error::{Error, Gate, Reason};
+use crate::graph::{Waits, cycle_error};
+use crate::limits;
+use crate::model::{
+    Attribution, Complexity, Derived, Edge, EdgeId, EdgeKind, Fence, Item, ItemId, ItemRef, Key, Name, Note, NoteId,
+    Priority, Project, Role, Summary, Tag, Text, Title,
+};
+use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice, WaitEdge};
+use crate::workflow::{ExpectedNote, Status};
+
+/// What a new item lies beneath.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum Parent {
+    /// An item that exists.
+    Existing(ItemRef),
+    /// An earlier item of the same call, by its local name.
+    Local(String),
+}
+
+/// One end of a new edge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum End {
+    /// An item that exists.
+    Existing(ItemRef),
+    /// An item of the same call, by its local name.
+    Local(String),
+}
+
+/// An item to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of Item")]
+pub struct NewItem {
+    /// Its name inside the call, for edges, notes and children.
+    pub local: Option<String>,
+    pub parent: Option<Parent>,
+    pub title: Title,
+    pub description: Option<Text>,
+    pub summary: Option<Summary>,
+    /// Where it stands at first; the workflow's initial status where neither role nor status is said.
+    pub role: Option<Role>,
+    pub status: Option<Name>,
+    pub status_label: Option<Name>,
+    pub priority: Priority,
+    pub complexity: Option<Complexity>,
+    pub item_type: Option<Name>,
+    pub tags: Vec<Tag>,
+    pub traits: Vec<Name>,
+    pub metadata: Option<Text>,
+    pub properties: Option<Text>,
+    pub requires_verification: bool,
+    pub touches: Vec<Name>,
+    pub needs: Vec<Name>,
+    pub required_capabilities: Vec<Name>,
+}
+
+impl NewItem {
+    /// An item with a title and nothing else said.
+    pub fn titled(title: Title) -> Self {
+        Self {
+            local: None,
+            parent: None,
+            title,
+            description: None,
+            summary: None,
+            role: None,
+            status: None,
+            status_label: None,
+            priority: Priority::default(),
+            complexity: None,
+            item_type: None,
+            tags: Vec::new(),
+            traits: Vec::new(),
+            metadata: None,
+            properties: None,
+            requires_verification: false,
+            touches: Vec::new(),
+            needs: Vec::new(),
+            required_capabilities: Vec::new(),
+        }
+    }
+}
+
+/// An edge to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of Edge")]
+pub struct NewEdge {
+    pub from: End,
+    pub to: End,
+    pub kind: EdgeKind,
+    pub unblock_at: Option<Role>,
+    pub inverse: bool,
+}
+
+/// A note to be made on a new item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of Note")]
+pub struct NewNote {
+    /// The new item's local name.
+    pub local: String,
+    pub key: Name,
+    pub phase: Role,
+    pub body: Text,
+}
+
+/// Makes items, with edges between them and notes on them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Create {
+    /// Where they go.
+    pub project: ProjectRef,
+    /// The items, parents before children.
+    pub items: Vec<NewItem>,
+    /// Edges between new items, or between new and existing ones.
+    pub edges: Vec<NewEdge>,
+    /// Notes on new items.
+    pub notes: Vec<NewNote>,
+    /// Whether every note that a schema knows is made, blank.
+    pub blank_notes: bool,
+    /// Whether one bad item refuses all; otherwise the good ones are made.
+    pub atomic: bool,
+}
+
+/// An item that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedItem {
+    /// Its name inside the call.
+    pub local: Option<String>,
+    /// Its key.
+    pub key: Key,
+    /// The item.
+    pub item: Item,
+    /// Whether a schema holds for it.
+    pub schema_match: bool,
+    /// The notes that its schema knows.
+    pub expected_notes: Vec<ExpectedNote>,
+}
+
+/// A note that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of Note")]
+pub struct CreatedNote {
+    pub id: NoteId,
+    pub local: String,
+    pub key: Name,
+    pub phase: Role,
+}
+
+/// What was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Created {
+    /// One for each item asked for, in order.
+    pub items: Vec<Result<CreatedItem, Error>>,
+    /// The edges.
+    pub edges: Vec<Edge>,
+    /// The notes.
+    pub notes: Vec<CreatedNote>,
+}
+
+impl Command for Create {
+    type Output = Created;
+    const NAME: &'static str = "create";
+
+    fn scope(&self, _call: &Call) -> Scope {
+        let parents = self.items.iter().filter_map(|item| match &item.parent {
+            Some(Parent::Existing(parent)) => Some(parent.clone()),
+            Some(Parent::Local(_)) | None => None,
+        });
+        let ends: Vec<ItemRef> = self
+            .edges
+            .iter()
+            .flat_map(|edge| [&edge.from, &edge.to])
+            .filter_map(|end| match end {
+                End::Existing(item) => Some(item.clone()),
+                End::Local(_) => None,
+            })
+            .collect();
+        let waits = !ends.is_empty();
+        let mut items: Vec<ItemRef> = parents.chain(ends).collect();
+        items.sort_unstable();
+        items.dedup();
+        Scope { project: self.project.clone(), items, around: Around { waits, ..Around::default() }, ..Scope::default() }
+    }
+
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Created>, Error> {
+        check_batch("items", self.items.len(), limits::BATCH.max(1))?;
+        if self.edges.len() > limits::BATCH * 4 || self.notes.len() > limits::BATCH * 4 {
+            return Err(Error::validation(Reason::BatchTooLarge, format!("edges and notes must be at most {} each", limits::BATCH * 4)));
+        }
+        let project = seen.selected_project()?;
+        if seen.looks == 0 && self.adds_to_closed_parent(seen) {
+            // Reopening parents touches their neighbours, which a plain creation need not load.
+            let around = Around { ancestors: true, edges: EdgeReach::Shown, ..self.scope(call).around };
+            return Ok(Decision::Look(Box::new(Scope { around, ..self.scope(call) })));
+        }
+        let mut draft = Draft::new(call, seen);
+        let mut locals: BTreeMap<&str, ItemId> = BTreeMap::new();
+        let mut items = Vec::with_capacity(self.items.len());
+        for new in &self.items {
+            let made = self.make(&mut draft, project, new, &locals);
+            if let (Ok(id), Some(local)) = (&made, &new.local) {
+                if locals.insert(local, *id).is_some() {
+                    return Err(Error::validation(Reason::Duplicate, format!("the local name \"{}\" is used twice", crate::echo(local))));
+                }
+            }
+            if let (Err(error), true) = (&made, self.atomic) {
+                return Err(error.clone());
+            }
+            items.push(made);
+        }
+        let edges = self.link(&mut draft, project, &locals)?;
+        let notes = self.annotate(&mut draft, project, &locals)?;
+        let items = items
+            .into_iter()
+            .zip(&self.items)
+            .map(|(made, new)| made.and_then(|id| describe(&draft, project, new, id)))
+            .collect();
+        Ok(Decision::done(draft.finish(), Created { items, edges, notes }))
+    }
+}
+
+impl Create {
+    fn adds_to_closed_parent(&self, seen: &Slice) -> bool {
+        self.items.iter().any(|new| match &new.parent {
+            Some(Parent::Existing(parent)) => seen.resolve(parent).is_ok_and(|parent| !parent.role.is_open()),
+            Some(Parent::Local(_)) | None => false,
+        })
+    }
+
+    fn make(
+        &self,
+        draft: &mut Draft<'_>,
+        project: &Project,
+        new: &NewItem,
+        locals: &BTreeMap<&str, ItemId>,
+    ) -> Result<ItemId, Error> {
+        for (field, count) in [("tags", new.tags.len()), ("traits", new.traits.len()), ("touches", new.touches.len()), ("needs", new.needs.len())] {
+            if count > limits::TAGS {
+                return Err(Error::validation(Reason::TooMany, format!("{field} must be at most {}", limits::TAGS)).at(field));
+            }
+        }
+        let parent = match &new.parent {
+            None => None,
+            Some(Parent::Existing(parent)) => Some(draft.seen.resolve(parent).map_err(|error| error.at("parentId"))?.id),
+            Some(Parent::Local(local)) => Some(local_item(locals, local)?),
+        };
+        let depth = check_parent(draft, project, parent)?;
+        let status = initial_status(project, new)?;
+        if let (Some(parent), true) = (parent, status.role.is_open()) {
+            receive(draft, project, parent)?;
+        }
+        let id = ItemId::from_uuid(draft.new_uuid());
+        let number = draft.take_number(project.id);
+        let now = draft.now;
+        let item = Item {
+            id,
+            project: project.id,
+            number,
+            parent,
+            depth,
+            title: new.title.clone(),
+            description: new.description.clone(),
+            summary: new.summary.clone().unwrap_or_else(empty_summary),
+            status: status.name.clone(),
+            role: status.role,
+            outcome: status.outcome,
+            previous_status: None,
+            status_label: new.status_label.clone(),
+            priority: new.priority,
+            complexity: new.complexity,
+            item_type: new.item_type.clone(),
+            tags: new.tags.clone(),
+            traits: new.traits.clone(),
+            metadata: new.metadata.clone(),
+            properties: new.properties.clone(),
+            requires_verification: new.requires_verification,
+            touches: new.touches.clone(),
+            needs: new.needs.clone(),
+            required_capabilities: new.required_capabilities.clone(),
+            claim: None,
+            fence: Fence::default(),
+            version: 1,
+            created_at: now,
+            modified_at: now,
+            role_changed_at: now,
+            derived: Derived::default(),
+        };
+        draft.add_item(item, None);
+        Ok(id)
+    }
+
+    fn link(
+        &self,
+        draft: &mut Draft<'_>,
+        project: &Project,
+        locals: &BTreeMap<&str, ItemId>,
+    ) -> Result<Vec<Edge>, Error> {
+        if self.edges.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut waits = Waits::new(draft.seen.waits.as_ref(), project.workflow.has_gate(Gate::Descendants))?;
+        for id in locals.values() {
+            if let Some(parent) = draft.item(*id).and_then(|item| item.parent) {
+                waits.add_child(parent, *id);
+            }
+        }
+        let mut made: Vec<Edge> = Vec::with_capacity(self.edges.len());
+        for (index, new) in self.edges.iter().enumerate() {
+            let from = self.end(draft, &new.from, locals)?;
+            let to = self.end(draft, &new.to, locals)?;
+            let edge = check_edge(draft, &mut waits, from, to, new.kind, new.unblock_at, new.inverse)
+                .map_err(|error| Error { message: format!("deps[{index}]: {}", error.message), ..error })?;
+            if made.iter().any(|known| known.kind == edge.kind && known.from == edge.from && known.to == edge.to) {
+                return Err(Error::conflict(Reason::Duplicate, format!("deps[{index}]: the same edge twice")));
+            }
+            draft.add_edge(edge.clone(), None);
+            made.push(edge);
+        }
+        Ok(made)
+    }
+
+    fn end(&self, draft: &Draft<'_>, end: &End, locals: &BTreeMap<&str, ItemId>) -> Result<ItemId, Error> {
+        match end {
+            End::Existing(item) => draft.seen.resolve(item).map(|item| item.id),
+            End::Local(local) => local_item(locals, local),
+        }
+    }
+
+    fn annotate(
+        &self,
+        draft: &mut Draft<'_>,
+        project: &Project,
+        locals: &BTreeMap<&str, ItemId>,
+    ) -> Result<Vec<CreatedNote>, Error> {
+        let mut wanted: Vec<NewNote> = Vec::new();
+        for (index, note) in self.notes.iter().enumerate() {
+            let item = draft.expect(local_item(locals, &note.local)?)?;
+            let rule = draft.schema(project, item).and_then(|schema| schema.rule(&note.key).cloned());
+            if let Some(rule) = rule.filter(|rule| rule.phase != note.phase) {
+                return Err(Error::validation(
+                    Reason::BadValue,
+                    format!("notes[{index}]: the schema has \"{}\" in the {} phase, not {}", note.key, rule.phase, note.phase),
+                ));
+            }
+            // The last of several with one key wins, as with an upsert.
+            wanted.retain(|known| known.local != note.local || known.key != note.key);
+            wanted.push(note.clone());
+        }
+        if self.blank_notes {
+            for new in &self.items {
+                let Some((local, id)) = new.local.as_ref().and_then(|local| Some((local, locals.get(local.as_str())?))) else { continue };
+                let item = draft.expect(*id)?;
+                for rule in draft.schema(project, item).into_iter().flat_map(|schema| schema.notes) {
+                    if wanted.iter().all(|known| known.local != *local || known.key != rule.key) {
+                        wanted.push(NewNote { local: local.clone(), key: rule.key.clone(), phase: rule.phase, body: empty_text() });
+                    }
+                }
+            }
+        }
+        let by = draft.call.by.clone();
+        wanted.into_iter().map(|note| write_note(draft, locals, note, by.as_ref())).collect()
+    }
+}
+
+fn write_note(
+    draft: &mut Draft<'_>,
+    locals: &BTreeMap<&str, ItemId>,
+    note: NewNote,
+    by: Option<&Attribution>,
+) -> Result<CreatedNote, Error> {
+    let item = local_item(locals, &note.local)?;
+    let id = NoteId::from_uuid(draft.new_uuid());
+    let (created_at, modified_at) = (draft.now, draft.now);
+    let row = Note { id, item, key: note.key.clone(), phase: note.phase, body: note.body, by: by.cloned(), created_at, modified_at };
+    draft.put_note(item, row, by);
+    Ok(CreatedNote { id, local: note.local, key: note.key, phase: note.phase })
+}
+
+/// The depth beneath a parent, if the workflow allows it.
+pub(super) fn check_parent(draft: &Draft<'_>, project: &Project, parent: Option<ItemId>) -> Result<u8, Error> {
+    let Some(parent) = parent else { return Ok(0) };
+    let parent = draft.expect(parent)?;
+    if parent.project != project.id {
+        return Err(Error::validation(Reason::OtherProject, "the parent belongs to another project").at("parentId"));
+    }
+    let depth = parent.depth + 1;
+    if depth > project.workflow.max_depth {
+        return Err(Error::validation(
+            Reason::TooDeep,
+            format!("depth {depth} exceeds maximum depth of {}", project.workflow.max_depth),
+        )
+        .at("parentId"));
+    }
+    Ok(depth)
+}
+
+/// Opens a closed parent for an open child, or refuses where the workflow keeps closed work whole.
+pub(super) fn receive(draft: &mut Draft<'_>, project: &Project, parent: ItemId) -> Result<(), Error> {
+    reopen_for_child(draft, parent)?;
+    let parent = draft.expect(parent)?;
+    if !parent.role.is_open() && project.workflow.has_gate(Gate::Descendants) {
+        return Err(Error::conflict(
+            Reason::Terminal,
+            format!("the parent \"{}\" is closed: reopen it before adding open work to it", parent.title),
+        )
+        .at("parentId"));
+    }
+    Ok(())
+}
+
+/// An edge that may be made, checked against everything it would wait for; the graph of waits grows with it.
+pub(super) fn check_edge(
+    draft: &mut Draft<'_>,
+    waits: &mut Waits,
+    from: ItemId,
+    to: ItemId,
+    kind: EdgeKind,
+    unblock_at: Option<Role>,
+    inverse: bool,
+) -> Result<Edge, Error> {
+    if from == to {
+        return Err(Error::validation(Reason::SelfEdge, "an edge cannot have the same item on both ends"));
+    }
+    if unblock_at.is_some() && kind != EdgeKind::Blocks {
+        return Err(Error::validation(
+            Reason::BadValue,
+            format!("unblockAt has no meaning on {}: only blocks waits for something", kind.as_str()),
+        )
+        .at("unblockAt"));
+    }
+    if unblock_at == Some(Role::Blocked) {
+        return Err(Error::validation(Reason::BadValue, "unblockAt must be queue, work, review or terminal").at("unblockAt"));
+    }
+    let edge = Edge { id: EdgeId::from_uuid(draft.new_uuid()), kind, from, to, unblock_at, inverse, created_at: draft.now };
+    if kind == EdgeKind::Blocks {
+        let wait = WaitEdge { from, to, threshold: edge.threshold() };
+        if let Some(path) = waits.cycle_with_edge(wait) {
+            return Err(cycle_error(&path));
+        }
+        waits.add_edge(wait);
+    }
+    Ok(edge)
+}
+
+fn initial_status<'p>(project: &'p Project, new: &NewItem) -> Result<&'p Status, Error> {
+    let workflow = &project.workflow;
+    let found = match (&new.status, new.role) {
+        (Some(name), _) => workflow.status(name),
+        (None, Some(Role::Queue) | None) => workflow.status(&workflow.initial),
+        (None, Some(role)) => workflow.first_of(role),
+    };
+    found.ok_or_else(|| Error::validation(Reason::UnknownValue, "this workflow has no such status").at("status"))
+}
+
+fn describe(draft: &Draft<'_>, project: &Project, new: &NewItem, id: ItemId) -> Result<CreatedItem, Error> {
+    let item = draft.expect(id)?.clone();
+    let schema = draft.schema(project, &item);
+    Ok(CreatedItem {
+        local: new.local.clone(),
+        key: project.key(item.number),
+        schema_match: schema.is_some(),
+        expected_notes: schema.map(|schema| schema.expected(None, &draft.note_heads(id))).unwrap_or_default(),
+        item,
+    })
+}
+
+fn local_item(locals: &BTreeMap<&str, ItemId>, local: &str) -> Result<ItemId, Error> {
+    locals.get(local).copied().ok_or_else(|| {
+        Error::validation(Reason::NotFound, format!("nothing in this call is named \"{}\"", crate::echo(local)))
+    })
+}
+
+fn empty_summary() -> Summary {
+    Summary::parse("").unwrap_or_else(|_| unreachable!("an empty summary is valid"))
+}
+
+fn empty_text() -> Text {
+    Text::parse("").unwrap_or_else(|_| unreachable!("an empty text is valid"))
+}

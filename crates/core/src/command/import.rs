@@ -1,0 +1,175 @@
+//! Takes in rows that another database exported: whole or not at all, ids and keys as they were.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Call, Command, Decision, Draft};
+use crate::error::{Error, Gate, Reason};
+use crate::graph::{Waits, cycle_error};
+use crate::model::{Derived, Edge, EdgeKind, Item, ItemId, ItemRef, Note, Project, ProjectId};
+use crate::store::{Scope, Slice, WaitEdge};
+
+/// Takes in exported rows.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Import {
+    /// Projects; one that exists already keeps its rules and takes in the items.
+    pub projects: Vec<Project>,
+    /// Items, in any order.
+    pub items: Vec<Item>,
+    /// Edges between them.
+    pub edges: Vec<Edge>,
+    /// Notes on them.
+    pub notes: Vec<Note>,
+}
+
+/// How much was taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "counts of the rows the names say")]
+pub struct Imported {
+    pub projects: usize,
+    pub items: usize,
+    pub edges: usize,
+    pub notes: usize,
+}
+
+impl Command for Import {
+    type Output = Imported;
+    const NAME: &'static str = "import";
+
+    fn scope(&self, _call: &Call) -> Scope {
+        Scope {
+            every_project: true,
+            items: self.items.iter().map(|item| ItemRef::Id(item.id)).collect(),
+            ..Scope::default()
+        }
+    }
+
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Imported>, Error> {
+        let mut draft = Draft::new(call, seen);
+        let projects = self.projects(&mut draft, seen)?;
+        if let Some(item) = self.items.iter().find(|item| seen.items.contains_key(&item.id)) {
+            return Err(Error::conflict(Reason::Duplicate, format!("the item {} is in this database already", item.id)));
+        }
+        let ordered = parents_first(&self.items)?;
+        self.check_items(&draft, &ordered, &projects)?;
+        self.check_edges()?;
+        for item in &ordered {
+            let number = item.number;
+            while draft.next_number(item.project) <= number {
+                draft.take_number(item.project);
+            }
+            draft.add_item(Item { derived: Derived::default(), ..(*item).clone() }, None);
+        }
+        for edge in &self.edges {
+            draft.add_edge(edge.clone(), None);
+        }
+        for note in &self.notes {
+            draft.put_note(note.item, note.clone(), note.by.as_ref());
+        }
+        let counts = Imported {
+            projects: self.projects.len(),
+            items: self.items.len(),
+            edges: self.edges.len(),
+            notes: self.notes.len(),
+        };
+        Ok(Decision::done(draft.finish(), counts))
+    }
+}
+
+impl Import {
+    fn projects(&self, draft: &mut Draft<'_>, seen: &Slice) -> Result<BTreeMap<ProjectId, Project>, Error> {
+        let mut known: BTreeMap<ProjectId, Project> = seen.projects.iter().map(|(id, project)| (*id, Project::clone(project))).collect();
+        for project in &self.projects {
+            project.workflow.check().map_err(|invalid| Error::from(invalid.at("workflow")))?;
+            if known.contains_key(&project.id) {
+                continue;
+            }
+            if let Some(other) = known.values().find(|other| other.slug == project.slug || other.prefix == project.prefix) {
+                return Err(Error::conflict(
+                    Reason::Duplicate,
+                    format!("another project of this database has the slug \"{}\" and the prefix {}", other.slug, other.prefix),
+                ));
+            }
+            draft.put_project(project.clone());
+            known.insert(project.id, project.clone());
+        }
+        Ok(known)
+    }
+
+    fn check_items(&self, draft: &Draft<'_>, ordered: &[&Item], projects: &BTreeMap<ProjectId, Project>) -> Result<(), Error> {
+        let by_id: BTreeMap<ItemId, &Item> = ordered.iter().map(|item| (item.id, *item)).collect();
+        let mut numbers: BTreeSet<(ProjectId, u32)> = BTreeSet::new();
+        for item in ordered {
+            let bad = |message: String| Err(Error::validation(Reason::BadValue, format!("item {}: {message}", item.id)));
+            let Some(project) = projects.get(&item.project) else { return bad("its project is not in the file".to_owned()) };
+            let next = draft.seen.next_numbers.get(&item.project).copied().unwrap_or(1);
+            if item.number == 0 || item.number < next || !numbers.insert((item.project, item.number)) {
+                return bad(format!("the key {} is taken", project.key(item.number)));
+            }
+            let depth = item.parent.and_then(|parent| by_id.get(&parent)).map_or(0, |parent| parent.depth + 1);
+            if item.depth != depth || depth > project.workflow.max_depth {
+                return bad(format!("a depth of {} does not fit its parent", item.depth));
+            }
+            match project.workflow.status(&item.status) {
+                Some(status) if status.role == item.role && status.outcome == item.outcome => {}
+                Some(_) | None => return bad(format!("the workflow has no status \"{}\" of this role and outcome", item.status)),
+            }
+        }
+        for note in &self.notes {
+            if !by_id.contains_key(&note.item) {
+                return Err(Error::validation(Reason::NotFound, format!("note {}: its item is not in the file", note.id)));
+            }
+        }
+        for edge in &self.edges {
+            if !by_id.contains_key(&edge.from) || !by_id.contains_key(&edge.to) {
+                return Err(Error::validation(Reason::NotFound, format!("edge {}: its ends are not both in the file", edge.id)));
+            }
+        }
+        self.check_waits(projects, &by_id)
+    }
+
+    /// The same refusal of cycles as for edges made one at a time.
+    fn check_waits(&self, projects: &BTreeMap<ProjectId, Project>, by_id: &BTreeMap<ItemId, &Item>) -> Result<(), Error> {
+        let parents_wait = projects.values().any(|project| project.workflow.has_gate(Gate::Descendants));
+        let mut waits = Waits::new(None, parents_wait)?;
+        for item in by_id.values() {
+            if let Some(parent) = item.parent {
+                waits.add_child(parent, item.id);
+            }
+        }
+        for edge in self.edges.iter().filter(|edge| edge.kind == EdgeKind::Blocks) {
+            waits.add_edge(WaitEdge { from: edge.from, to: edge.to, threshold: edge.threshold() });
+        }
+        waits.find_cycle().map_or(Ok(()), |path| Err(cycle_error(&path)))
+    }
+
+    fn check_edges(&self) -> Result<(), Error> {
+        let mut known = BTreeSet::new();
+        for edge in &self.edges {
+            if edge.from == edge.to || !known.insert((edge.kind, edge.from, edge.to)) {
+                return Err(Error::validation(Reason::Duplicate, format!("edge {} repeats another or has one end twice", edge.id)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Items with every parent before its children; refuses a parent that is missing and a circle of parents.
+fn parents_first(items: &[Item]) -> Result<Vec<&Item>, Error> {
+    let mut by_parent: BTreeMap<Option<ItemId>, Vec<&Item>> = BTreeMap::new();
+    for item in items {
+        by_parent.entry(item.parent).or_default().push(item);
+    }
+    let mut ordered: Vec<&Item> = by_parent.remove(&None).unwrap_or_default();
+    let mut index = 0;
+    while let Some(item) = ordered.get(index).copied() {
+        ordered.extend(by_parent.remove(&Some(item.id)).unwrap_or_default());
+        index += 1;
+    }
+    if ordered.len() == items.len() {
+        return Ok(ordered);
+    }
+    let stray = by_parent.values().flatten().next().map_or_else(String::new, |item| item.id.to_string());
+    Err(Error::validation(Reason::NotFound, format!("item {stray}: its parent is not in the file, or parents form a circle")))
+}

@@ -1,0 +1,79 @@
+//! Removes notes: by id, and all or one of an item.
+
+use serde::{Deserialize, Serialize};
+
+use super::{guard, keep_lease_recorded};
+use crate::engine::{Call, Command, Decision, Draft};
+use crate::error::{Error, Reason};
+use crate::limits;
+use crate::model::{ItemId, ItemRef, Name, NoteHead, NoteId};
+use crate::store::{Around, NoteReach, ProjectRef, Scope, Slice};
+
+/// Removes notes.
+#[derive(Clone, Debug, Serialize)]
+pub struct RemoveNotes {
+    /// The project the item is looked up in.
+    pub project: ProjectRef,
+    /// These notes.
+    pub ids: Vec<NoteId>,
+    /// All notes of this item, or the one of this key.
+    pub of: Option<(ItemRef, Option<Name>)>,
+}
+
+/// What was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotesRemoved {
+    /// How many in all.
+    pub removed: usize,
+    /// Ids that name no note, or whose note may not be removed.
+    pub failed: Vec<(NoteId, Error)>,
+}
+
+impl Command for RemoveNotes {
+    type Output = NotesRemoved;
+    const NAME: &'static str = "remove-notes";
+
+    fn scope(&self, _call: &Call) -> Scope {
+        Scope {
+            project: self.project.clone(),
+            items: self.of.iter().map(|(item, _)| item.clone()).collect(),
+            note_ids: self.ids.clone(),
+            around: Around { notes: NoteReach::Heads, ..Around::default() },
+            ..Scope::default()
+        }
+    }
+
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<NotesRemoved>, Error> {
+        if self.ids.is_empty() && self.of.is_none() {
+            return Err(Error::validation(Reason::TooFew, "either note ids or an item is needed"));
+        }
+        if self.ids.len() > limits::BATCH {
+            return Err(Error::validation(Reason::BatchTooLarge, format!("ids must be at most {}", limits::BATCH)).at("ids"));
+        }
+        let mut draft = Draft::new(call, seen);
+        let mut answer = NotesRemoved { removed: 0, failed: Vec::new() };
+        for id in &self.ids {
+            let head = seen.note_heads.values().flatten().find(|head| head.id == *id);
+            let removed = head.ok_or_else(|| Error::not_found(format!("no note \"{id}\""))).and_then(|head| remove(&mut draft, head));
+            match removed {
+                Ok(removed) => answer.removed += usize::from(removed),
+                Err(error) => answer.failed.push((*id, error)),
+            }
+        }
+        if let Some((item, key)) = &self.of {
+            let item: ItemId = seen.resolve(item)?.id;
+            for head in seen.heads(item).iter().filter(|head| key.as_ref().is_none_or(|key| head.key == *key)) {
+                answer.removed += usize::from(remove(&mut draft, head)?);
+            }
+        }
+        Ok(Decision::done(draft.finish(), answer))
+    }
+}
+
+fn remove(draft: &mut Draft<'_>, head: &NoteHead) -> Result<bool, Error> {
+    let item = draft.expect(head.item)?.clone();
+    guard(draft, &item, None, None)?;
+    let removed = draft.remove_note(head, None);
+    keep_lease_recorded(draft, head.item, None)?;
+    Ok(removed)
+}

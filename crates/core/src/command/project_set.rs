@@ -1,0 +1,127 @@
+//! Makes a project, or gives one new rules.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Call, Command, Decision, Draft};
+use crate::error::{Error, Reason};
+use crate::model::{KeyPrefix, Project, ProjectId, Slug, Title};
+use crate::store::{ProjectRef, Scope, Slice};
+use crate::workflow::{Schemas, Workflow};
+
+/// Makes a project, or changes what is given of one.
+#[derive(Clone, Debug, Serialize)]
+pub struct SetProject {
+    /// Its name in commands and addresses.
+    pub slug: Slug,
+    /// Its name for people.
+    pub name: Option<Title>,
+    /// The first half of its keys; fixed once it is made.
+    pub prefix: Option<KeyPrefix>,
+    /// Its workflow.
+    pub workflow: Option<Workflow>,
+    /// Its schemas.
+    pub schemas: Option<Schemas>,
+    /// Whether a project that exists is an error.
+    pub must_be_new: bool,
+}
+
+/// The project as it is now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectSet {
+    /// The project.
+    pub project: Project,
+    /// Whether anything changed.
+    pub changed: bool,
+}
+
+impl Command for SetProject {
+    type Output = ProjectSet;
+    const NAME: &'static str = "set-project";
+
+    fn scope(&self, _call: &Call) -> Scope {
+        Scope { project: ProjectRef::Slug(self.slug.clone()), ..Scope::default() }
+    }
+
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<ProjectSet>, Error> {
+        if let Some(workflow) = &self.workflow {
+            workflow.check().map_err(|invalid| Error::from(invalid.at("workflow")))?;
+        }
+        let mut draft = Draft::new(call, seen);
+        let before = seen.selected_project().ok();
+        let project = match before {
+            Some(_) if self.must_be_new => {
+                return Err(Error::conflict(Reason::Duplicate, format!("there is a project \"{}\" already", self.slug)));
+            }
+            Some(before) => self.change(before, seen)?,
+            None => self.make(&mut draft)?,
+        };
+        let changed = before.is_none_or(|before| **before != project);
+        let project = Project { version: project.version + u64::from(changed && before.is_some()), ..project };
+        if changed {
+            draft.put_project(project.clone());
+        }
+        Ok(Decision::done(draft.finish(), ProjectSet { project, changed }))
+    }
+}
+
+impl SetProject {
+    fn make(&self, draft: &mut Draft<'_>) -> Result<Project, Error> {
+        let letters: String = self.slug.as_str().chars().filter(char::is_ascii_alphanumeric).take(4).collect();
+        let prefix = match &self.prefix {
+            Some(prefix) => prefix.clone(),
+            None => KeyPrefix::parse(&letters).or_else(|_| KeyPrefix::parse("ITEM"))?,
+        };
+        Ok(Project {
+            id: ProjectId::from_uuid(draft.new_uuid()),
+            slug: self.slug.clone(),
+            name: match &self.name {
+                Some(name) => name.clone(),
+                None => Title::parse(self.slug.as_str())?,
+            },
+            prefix,
+            workflow: self.workflow.clone().unwrap_or_else(Workflow::standard),
+            schemas: self.schemas.clone().unwrap_or_default(),
+            next_number: 1,
+            version: 1,
+            created_at: draft.now,
+        })
+    }
+
+    fn change(&self, before: &Project, seen: &Slice) -> Result<Project, Error> {
+        if self.prefix.as_ref().is_some_and(|prefix| *prefix != before.prefix) {
+            return Err(Error::conflict(
+                Reason::BadValue,
+                format!("the keys of \"{}\" begin with {}; that cannot change, people have written them down", self.slug, before.prefix),
+            )
+            .at("prefix"));
+        }
+        let has_items = seen.next_numbers.get(&before.id).is_some_and(|next| *next > 1);
+        let workflow = self.workflow.clone().unwrap_or_else(|| before.workflow.clone());
+        if has_items {
+            keeps_items(&before.workflow, &workflow)?;
+        }
+        Ok(Project {
+            name: self.name.clone().unwrap_or_else(|| before.name.clone()),
+            workflow,
+            schemas: self.schemas.clone().unwrap_or_else(|| before.schemas.clone()),
+            ..before.clone()
+        })
+    }
+}
+
+/// A workflow may not change under items in a way that would leave one without a place or with a wrong rank.
+fn keeps_items(before: &Workflow, after: &Workflow) -> Result<(), Error> {
+    for status in &before.statuses {
+        if after.status(&status.name) != Some(status) {
+            return Err(Error::conflict(
+                Reason::BadValue,
+                format!("items may be in the status \"{}\": a project with items keeps its statuses as they are", status.name),
+            )
+            .at("workflow"));
+        }
+    }
+    if before.ranking != after.ranking {
+        return Err(Error::conflict(Reason::BadValue, "the ranking of a project with items cannot change").at("workflow"));
+    }
+    Ok(())
+}

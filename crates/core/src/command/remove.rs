@@ -1,0 +1,99 @@
+//! Removes items, with everything beneath them where that is asked for.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::edit::descendants;
+use super::{check_batch, guard};
+use crate::engine::{Call, Command, Decision, Draft};
+use crate::error::{Error, Reason};
+use crate::limits;
+use crate::model::{ItemId, ItemRef};
+use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
+
+/// Removes items.
+#[derive(Clone, Debug, Serialize)]
+pub struct Remove {
+    /// The project the items are looked up in.
+    pub project: ProjectRef,
+    /// The items.
+    pub items: Vec<ItemRef>,
+    /// Whether what lies beneath them goes too.
+    pub recursive: bool,
+    /// Whether one that cannot be removed refuses all.
+    pub atomic: bool,
+}
+
+/// An item that was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovedItem {
+    /// The item.
+    pub item: ItemId,
+    /// How many went with it.
+    pub descendants: usize,
+}
+
+/// What was removed, one for each item asked for, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// The items.
+    pub items: Vec<Result<RemovedItem, Error>>,
+}
+
+impl Command for Remove {
+    type Output = Removed;
+    const NAME: &'static str = "remove";
+
+    fn scope(&self, _call: &Call) -> Scope {
+        let around = Around { subtree: Some(limits::SUBTREE), edges: EdgeReach::Shown, ..Around::default() };
+        Scope { project: self.project.clone(), items: self.items.clone(), around, ..Scope::default() }
+    }
+
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Removed>, Error> {
+        check_batch("ids", self.items.len(), limits::BATCH)?;
+        let mut draft = Draft::new(call, seen);
+        let mut gone: BTreeSet<ItemId> = BTreeSet::new();
+        let mut items = Vec::with_capacity(self.items.len());
+        for item in &self.items {
+            let removed = self.remove(&mut draft, item, &mut gone);
+            if let (Err(error), true) = (&removed, self.atomic) {
+                return Err(error.clone());
+            }
+            items.push(removed);
+        }
+        Ok(Decision::done(draft.finish(), Removed { items }))
+    }
+}
+
+impl Remove {
+    fn remove(&self, draft: &mut Draft<'_>, item: &ItemRef, gone: &mut BTreeSet<ItemId>) -> Result<RemovedItem, Error> {
+        let id = draft.seen.resolve(item)?.id;
+        // Named twice, or beneath another one that was named: it is gone as asked.
+        if gone.contains(&id) {
+            return Ok(RemovedItem { item: id, descendants: 0 });
+        }
+        let beneath = descendants(draft, id);
+        if !beneath.is_empty() && !self.recursive {
+            let children = beneath.iter().filter(|child| draft.item(**child).is_some_and(|child| child.parent == Some(id))).count();
+            return Err(Error::conflict(
+                Reason::HasChildren,
+                format!("the item has {children} child item(s): remove recursively to remove it and all its descendants"),
+            ));
+        }
+        if draft.seen.subtree.truncated {
+            return Err(Error::validation(
+                Reason::GraphTooLarge,
+                format!("more than {} items lie beneath: remove smaller parts", limits::SUBTREE),
+            ));
+        }
+        for each in beneath.iter().chain(std::iter::once(&id)) {
+            guard(draft, draft.expect(*each)?, None, None)?;
+        }
+        for each in beneath.iter().rev().chain(std::iter::once(&id)) {
+            draft.remove_item(*each, None);
+            gone.insert(*each);
+        }
+        Ok(RemovedItem { item: id, descendants: beneath.len() })
+    }
+}

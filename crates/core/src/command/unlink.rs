@@ -1,0 +1,81 @@
+//! Removes edges: by id, between two items, or all of one item.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Call, Command, Decision, Draft};
+use crate::error::Error;
+use crate::model::{Edge, EdgeId, EdgeKind, ItemRef};
+use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
+
+/// Which edges are removed.
+#[derive(Clone, Debug, Serialize)]
+pub enum Unlink {
+    /// This one.
+    Edge(EdgeId),
+    /// Those from one item to another, of one kind or of any.
+    Between {
+        /// The project the items are looked up in.
+        project: ProjectRef,
+        /// Where they begin.
+        from: ItemRef,
+        /// Where they end.
+        to: ItemRef,
+        /// Their kind.
+        kind: Option<EdgeKind>,
+        /// Also those that were written from the other end.
+        either_way: bool,
+    },
+    /// All that touch an item.
+    Of {
+        /// The project the item is looked up in.
+        project: ProjectRef,
+        /// The item.
+        item: ItemRef,
+    },
+}
+
+/// The edges that were removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unlinked {
+    /// The edges.
+    pub edges: Vec<Edge>,
+}
+
+impl Command for Unlink {
+    type Output = Unlinked;
+    const NAME: &'static str = "unlink";
+
+    fn scope(&self, _call: &Call) -> Scope {
+        let around = Around { edges: EdgeReach::Named, ..Around::default() };
+        match self {
+            Self::Edge(id) => Scope { edge_ids: vec![*id], ..Scope::default() },
+            Self::Between { project, from, to, .. } => {
+                Scope { project: project.clone(), items: vec![from.clone(), to.clone()], around, ..Scope::default() }
+            }
+            Self::Of { project, item } => {
+                Scope { project: project.clone(), items: vec![item.clone()], around, ..Scope::default() }
+            }
+        }
+    }
+
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Unlinked>, Error> {
+        let mut draft = Draft::new(call, seen);
+        let edges: Vec<Edge> = match self {
+            Self::Edge(id) => seen.edges.get(id).cloned().into_iter().collect(),
+            Self::Between { from, to, kind, either_way, .. } => {
+                let (from, to) = (seen.resolve(from)?.id, seen.resolve(to)?.id);
+                let matches = |edge: &&Edge| {
+                    kind.is_none_or(|kind| edge.kind == kind)
+                        && ((edge.from == from && edge.to == to) || (*either_way && edge.from == to && edge.to == from))
+                };
+                seen.edges.values().filter(matches).cloned().collect()
+            }
+            Self::Of { item, .. } => {
+                let item = seen.resolve(item)?.id;
+                seen.edges.values().filter(|edge| edge.from == item || edge.to == item).cloned().collect()
+            }
+        };
+        let edges = edges.into_iter().filter(|edge| draft.remove_edge(edge.id, None)).collect();
+        Ok(Decision::done(draft.finish(), Unlinked { edges }))
+    }
+}

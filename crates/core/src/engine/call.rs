@@ -1,0 +1,55 @@
+//! Who calls, and how a retry of the call is recognised.
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+use crate::model::{Attribution, DegradedMode, Name, RequestId};
+use crate::store::AnswerKey;
+
+/// The circumstances of one request.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Who we know acts.
+    pub principal: Name,
+    /// Who is said to act, where somebody said so.
+    pub by: Option<Attribution>,
+    /// Whose word counts when a proof could not be verified.
+    pub policy: DegradedMode,
+    /// The caller's name for the request.
+    pub request: Option<RequestId>,
+    /// Randomness for the ids that the request makes.
+    pub seed: u128,
+}
+
+impl Call {
+    /// The identity that may hold claims: the stated actor, else the principal.
+    pub fn holder(&self) -> Result<&Name, Error> {
+        self.holder_of(self.by.as_ref())
+    }
+
+    /// The same for a part of a request that states an actor of its own.
+    pub fn holder_of<'a>(&'a self, by: Option<&'a Attribution>) -> Result<&'a Name, Error> {
+        match by.or(self.by.as_ref()) {
+            Some(who) => self.policy.trusted(who),
+            None => Ok(&self.principal),
+        }
+    }
+
+    /// Where the answer to this request is kept, if it has a name. Two actors behind one principal do not share names.
+    pub(crate) fn answer_key(&self, operation: &'static str) -> Option<AnswerKey> {
+        let request = self.request.clone()?;
+        let principal = match &self.by {
+            Some(who) => Name::parse(&format!("{} {}", self.principal, who.actor.id)).unwrap_or_else(|_| who.actor.id.clone()),
+            None => self.principal.clone(),
+        };
+        Some(AnswerKey { principal, operation, request })
+    }
+}
+
+/// A digest of a request's content, to tell a retry from another request under the same name.
+pub(crate) fn digest<C: Serialize>(command: &C) -> [u8; 32] {
+    // A command is plain data: it always serialises; were it not to, no retry would be recognised as one.
+    let bytes = serde_json::to_vec(command).unwrap_or_default();
+    Sha256::digest(&bytes).into()
+}

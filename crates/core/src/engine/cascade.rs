@@ -1,0 +1,280 @@
+//! Moving an item, and what that moves in turn: parents start with their first child, close with their last and open
+//! again with a reopened one.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::draft::label_after;
+use super::Draft;
+use crate::error::{Error, Refusal};
+use crate::gates::{Attempt, Caller, evaluate, renew};
+use crate::limits;
+use crate::model::{Attribution, EdgeKind, Item, ItemId, Name, Role, Trigger, Verb};
+use crate::workflow::{Lifecycle, Status, Target};
+
+/// A move that the engine made, or could not make, because a relative moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cascade {
+    /// The relative.
+    pub item: ItemId,
+    /// Its title.
+    pub title: String,
+    /// Where it stood.
+    pub from_role: Role,
+    /// Where it stands, or would.
+    pub to_role: Role,
+    /// Whether it moved.
+    pub applied: bool,
+    /// Its label afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Name>,
+    /// Why it did not move.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<Refusal>,
+}
+
+/// A move that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Moved {
+    /// The trigger it counted as.
+    pub trigger: Trigger,
+    /// Where it stood.
+    pub from_role: Role,
+    /// Where it stands.
+    pub to_role: Role,
+    /// The status it left.
+    pub from_status: Name,
+    /// The status it has.
+    pub to_status: Name,
+    /// What moved with it.
+    pub cascades: Vec<Cascade>,
+    /// Open items that nothing blocks any more.
+    pub unblocked: Vec<ItemId>,
+}
+
+/// Moves an item if every gate lets it, without cascades: for sets whose members are all moved in their own right.
+pub(crate) fn move_alone(
+    draft: &mut Draft<'_>,
+    id: ItemId,
+    target: &Target,
+    caller: Caller<'_>,
+) -> Result<Result<(), Vec<Refusal>>, Error> {
+    Ok(step(draft, id, target, caller, None, None, &mut Waiting::default())?.map(|_| ()))
+}
+
+/// Closes the parents of a closed item whose children are all closed.
+pub(crate) fn close_parents(draft: &mut Draft<'_>, id: ItemId) -> Result<Vec<Cascade>, Error> {
+    let mut cascades = Vec::new();
+    let parent = draft.expect(id)?.parent;
+    climb_closed(draft, parent, &mut Waiting::default(), &mut cascades)?;
+    Ok(cascades)
+}
+
+/// Moves an item if every gate lets it, with all cascades. Nothing has changed when it returns refusals.
+pub fn move_item(
+    draft: &mut Draft<'_>,
+    id: ItemId,
+    target: &Target,
+    caller: Caller<'_>,
+    by: Option<&Attribution>,
+    summary: Option<&str>,
+) -> Result<Result<Moved, Vec<Refusal>>, Error> {
+    let mut waiting = Waiting::default();
+    let (item, found) = match step(draft, id, target, caller, by, summary, &mut waiting)? {
+        Ok(moved) => moved,
+        Err(refusals) => return Ok(Err(refusals)),
+    };
+    let cascades = cascade(draft, &item, found.to_role, found.trigger, &mut waiting)?;
+    Ok(Ok(Moved { cascades, unblocked: waiting.released(draft), ..found }))
+}
+
+/// One move through all gates; returns the item as it was and what was done.
+fn step(
+    draft: &mut Draft<'_>,
+    id: ItemId,
+    target: &Target,
+    caller: Caller<'_>,
+    by: Option<&Attribution>,
+    summary: Option<&str>,
+    waiting: &mut Waiting,
+) -> Result<Result<(Item, Moved), Vec<Refusal>>, Error> {
+    let item = draft.expect(id)?.clone();
+    let project = draft.project_of(&item)?;
+    let has_review = draft.schema(&project, &item).is_some_and(|schema| schema.has_review());
+    let resolved = project.workflow.resolve(&item, target, has_review);
+    let attempt = Attempt { item: &item, workflow: &project.workflow, resolved: &resolved, caller: Some(caller) };
+    let refusals = evaluate(draft, &attempt);
+    let Ok(found) = resolved.as_ref() else { return Ok(Err(refusals)) };
+    if !refusals.is_empty() {
+        return Ok(Err(refusals));
+    }
+    waiting.watch(draft, id);
+    apply(draft, &item, found.to, found.trigger);
+    if let Some(claim) = draft.item(id).and_then(|item| renew(project.workflow.claims, item, caller.holder, draft.now)) {
+        draft.set_claim(id, Some(claim), false);
+    }
+    record(draft, &item, found.trigger, by, summary);
+    let moved = Moved {
+        trigger: found.trigger,
+        from_role: item.role,
+        to_role: found.to.role,
+        from_status: item.status.clone(),
+        to_status: found.to.name.clone(),
+        cascades: Vec::new(),
+        unblocked: Vec::new(),
+    };
+    Ok(Ok((item, moved)))
+}
+
+/// Opens a closed parent again because an open item was put beneath it, where its lifecycle says so.
+pub(crate) fn reopen_for_child(draft: &mut Draft<'_>, parent: ItemId) -> Result<Vec<Cascade>, Error> {
+    let item = draft.expect(parent)?.clone();
+    if item.role.is_open() || lifecycle(draft, &item)? != Lifecycle::AutoReopen {
+        return Ok(Vec::new());
+    }
+    let mut cascades = Vec::new();
+    climb_open(draft, Some(parent), Role::Terminal, &mut Waiting::default(), &mut cascades)?;
+    Ok(cascades)
+}
+
+/// Items held up by something that moves, as they stood before.
+#[derive(Debug, Default)]
+struct Waiting(Vec<ItemId>);
+
+impl Waiting {
+    fn watch(&mut self, draft: &Draft<'_>, moving: ItemId) {
+        let held_up = draft
+            .edges_of(moving)
+            .into_iter()
+            .filter(|edge| edge.kind == EdgeKind::Blocks && edge.from == moving)
+            .filter(|edge| draft.item(edge.to).is_some_and(|item| item.derived.blockers > 0))
+            .map(|edge| edge.to);
+        self.0.extend(held_up);
+    }
+
+    fn released(mut self, draft: &Draft<'_>) -> Vec<ItemId> {
+        self.0.sort_unstable();
+        self.0.dedup();
+        self.0.retain(|id| draft.item(*id).is_some_and(|item| item.derived.blockers == 0 && item.role.is_open()));
+        self.0
+    }
+}
+
+fn cascade(
+    draft: &mut Draft<'_>,
+    item: &Item,
+    to: Role,
+    trigger: Trigger,
+    waiting: &mut Waiting,
+) -> Result<Vec<Cascade>, Error> {
+    let mut cascades = Vec::new();
+    if to == Role::Terminal {
+        climb_closed(draft, item.parent, waiting, &mut cascades)?;
+    } else if trigger == Trigger::Reopen {
+        climb_open(draft, item.parent, Role::Terminal, waiting, &mut cascades)?;
+    } else if to == Role::Work {
+        climb_open(draft, item.parent, Role::Queue, waiting, &mut cascades)?;
+    }
+    Ok(cascades)
+}
+
+/// Closes parents whose children are all closed, up to the first that must stay open.
+fn climb_closed(
+    draft: &mut Draft<'_>,
+    mut next: Option<ItemId>,
+    waiting: &mut Waiting,
+    cascades: &mut Vec<Cascade>,
+) -> Result<(), Error> {
+    for _ in 0..limits::DEPTH {
+        let Some(parent) = next.and_then(|id| draft.item(id)).cloned() else { return Ok(()) };
+        if !parent.role.is_open() || draft.has_open_child(parent.id) || !lifecycle(draft, &parent)?.closes_with_children() {
+            return Ok(());
+        }
+        let project = draft.project_of(&parent)?;
+        let has_review = draft.schema(&project, &parent).is_some_and(|schema| schema.has_review());
+        let resolved = project.workflow.resolve(&parent, &Target::Trigger(Trigger::Complete), has_review);
+        let attempt = Attempt { item: &parent, workflow: &project.workflow, resolved: &resolved, caller: None };
+        let refusals = evaluate(draft, &attempt);
+        let reported = |applied, label, refusals| Cascade {
+            item: parent.id,
+            title: parent.title.to_string(),
+            from_role: parent.role,
+            to_role: Role::Terminal,
+            applied,
+            label,
+            refusals,
+        };
+        match resolved.as_ref() {
+            Ok(found) if refusals.is_empty() => {
+                waiting.watch(draft, parent.id);
+                apply(draft, &parent, found.to, Trigger::Cascade);
+                record(draft, &parent, Trigger::Cascade, None, None);
+                cascades.push(reported(true, draft.item(parent.id).and_then(|item| item.status_label.clone()), Vec::new()));
+            }
+            Ok(_) | Err(_) => {
+                cascades.push(reported(false, None, refusals));
+                return Ok(());
+            }
+        }
+        next = parent.parent;
+    }
+    Ok(())
+}
+
+/// Brings parents that stand at `from` to work: from the queue when a child starts, from closed when one is reopened.
+fn climb_open(
+    draft: &mut Draft<'_>,
+    mut next: Option<ItemId>,
+    from: Role,
+    waiting: &mut Waiting,
+    cascades: &mut Vec<Cascade>,
+) -> Result<(), Error> {
+    for _ in 0..limits::DEPTH {
+        let Some(parent) = next.and_then(|id| draft.item(id)).filter(|parent| parent.role == from).cloned() else {
+            return Ok(());
+        };
+        let project = draft.project_of(&parent)?;
+        let Some(to) = project.workflow.first_of(Role::Work) else { return Ok(()) };
+        waiting.watch(draft, parent.id);
+        apply(draft, &parent, to, Trigger::Cascade);
+        record(draft, &parent, Trigger::Cascade, None, None);
+        cascades.push(Cascade {
+            item: parent.id,
+            title: parent.title.to_string(),
+            from_role: from,
+            to_role: Role::Work,
+            applied: true,
+            label: draft.item(parent.id).and_then(|item| item.status_label.clone()),
+            refusals: Vec::new(),
+        });
+        next = parent.parent;
+    }
+    Ok(())
+}
+
+fn lifecycle(draft: &Draft<'_>, item: &Item) -> Result<Lifecycle, Error> {
+    let project = draft.project_of(item)?;
+    let own = draft.schema(&project, item).and_then(|schema| schema.lifecycle);
+    Ok(own.unwrap_or(project.workflow.close_parents))
+}
+
+fn apply(draft: &mut Draft<'_>, item: &Item, to: &Status, trigger: Trigger) {
+    let label = draft.project(item.project).and_then(|project| label_after(&project, item, trigger, to));
+    draft.set_status(item.id, to, label);
+}
+
+/// One event for the move: from where, by what, with the caller's words.
+fn record(draft: &mut Draft<'_>, before: &Item, trigger: Trigger, by: Option<&Attribution>, summary: Option<&str>) {
+    let mut extra = Map::new();
+    extra.insert("trigger".to_owned(), Value::from(trigger.as_str()));
+    extra.insert("fromRole".to_owned(), Value::from(before.role.as_str()));
+    if let Some(after) = draft.item(before.id) {
+        extra.insert("toRole".to_owned(), Value::from(after.role.as_str()));
+    }
+    if let Some(summary) = summary {
+        extra.insert("summary".to_owned(), Value::from(summary));
+    }
+    draft.record(Verb::Moved, before.id, by, extra);
+}

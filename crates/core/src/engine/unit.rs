@@ -1,0 +1,131 @@
+//! A command as a unit of work that a store can run.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::call::{Call, digest};
+use crate::error::{Error, Reason};
+use crate::limits;
+use crate::store::{ChangeSet, Scope, Slice, Step, StoredAnswer, Unit};
+
+/// What a command decides.
+#[derive(Debug)]
+pub enum Decision<T> {
+    /// It must see more first.
+    Look(Box<Scope>),
+    /// Persist the change set and answer. An empty change set persists nothing and burns no request id.
+    Done(Box<ChangeSet>, T),
+}
+
+impl<T> Decision<T> {
+    /// The decision to write and answer.
+    pub fn done(changes: ChangeSet, answer: T) -> Self {
+        Self::Done(Box::new(changes), answer)
+    }
+}
+
+/// One use case. `decide` is pure: no I/O, no clock, no randomness but the call's seed.
+pub trait Command: Serialize + Send + Sync + 'static {
+    /// What it answers; kept under the request id, so that a retry gets the same.
+    type Output: Serialize + DeserializeOwned + Send + 'static;
+
+    /// Its name, under which answers are kept.
+    const NAME: &'static str;
+
+    /// What it must see, always bounded.
+    fn scope(&self, call: &Call) -> Scope;
+
+    /// Decides over what it was shown.
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Self::Output>, Error>;
+}
+
+/// Where a unit leaves its answer.
+pub(super) struct Outcome<T>(Arc<Mutex<Option<Result<T, Error>>>>);
+
+impl<T> Outcome<T> {
+    fn set(&self, outcome: Result<T, Error>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+    }
+
+    /// The answer, once the store has run the unit.
+    pub(super) fn take(&self) -> Result<T, Error> {
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.unwrap_or_else(|| {
+            Err(Error::new(
+                crate::Kind::Transient,
+                crate::Code::Unavailable,
+                Reason::StoreFailed,
+                "the store gave the unit of work back undecided",
+            ))
+        })
+    }
+}
+
+/// A command on its way through a store.
+pub(super) struct CommandUnit<C: Command> {
+    call: Call,
+    command: C,
+    digest: [u8; 32],
+    outcome: Outcome<C::Output>,
+}
+
+impl<C: Command> CommandUnit<C> {
+    pub(super) fn new(call: Call, command: C) -> (Self, Outcome<C::Output>) {
+        let slot = Arc::new(Mutex::new(None));
+        let digest = if call.request.is_some() { digest(&command) } else { [0; 32] };
+        (Self { call, command, digest, outcome: Outcome(Arc::clone(&slot)) }, Outcome(slot))
+    }
+
+    /// The answer given before under the same request id, if it was the same request.
+    fn earlier(&self, seen: &Slice) -> Option<Result<C::Output, Error>> {
+        let stored = seen.answer.as_ref()?;
+        if stored.digest != self.digest {
+            return Some(Err(Error::conflict(
+                Reason::RequestIdReused,
+                "this requestId was used for another request: use a new one for each logical operation",
+            )
+            .at("requestId")));
+        }
+        Some(serde_json::from_value(stored.answer.clone()).map_err(|_| {
+            Error::conflict(Reason::RequestIdReused, "the stored answer is of another version of this program")
+        }))
+    }
+
+    fn keep(&self, changes: &mut ChangeSet, answer: &C::Output, seen: &Slice) {
+        let Some(key) = self.call.answer_key(C::NAME) else { return };
+        if *changes == ChangeSet::default() {
+            return;
+        }
+        if let Ok(answer) = serde_json::to_value(answer) {
+            let expires_at = crate::model::Timestamp::from_millis(seen.now.as_millis() + limits::ANSWER_KEPT_MS);
+            changes.answer = Some(StoredAnswer { key, digest: self.digest, answer, expires_at });
+        }
+    }
+}
+
+impl<C: Command> Unit for CommandUnit<C> {
+    fn scope(&self) -> Scope {
+        Scope { answer: self.call.answer_key(C::NAME), ..self.command.scope(&self.call) }
+    }
+
+    fn decide(&mut self, seen: &Slice) -> Step {
+        if let Some(earlier) = self.earlier(seen) {
+            self.outcome.set(earlier);
+            return Step::Nothing;
+        }
+        match self.command.decide(&self.call, seen) {
+            Ok(Decision::Look(scope)) => Step::Look(*scope),
+            Ok(Decision::Done(mut changes, answer)) => {
+                self.keep(&mut changes, &answer, seen);
+                self.outcome.set(Ok(answer));
+                if *changes == ChangeSet::default() { Step::Nothing } else { Step::Commit(changes) }
+            }
+            Err(error) => {
+                self.outcome.set(Err(error));
+                Step::Nothing
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Refuses to go on while a blocker has not come far enough.
+
+use super::Attempt;
+use crate::engine::Draft;
+use crate::error::{Blocker, Gate, Refusal};
+use crate::model::EdgeKind;
+
+pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal> {
+    if !attempt.goes_forward() {
+        return None;
+    }
+    let blockers: Vec<Blocker> = draft
+        .edges_of(attempt.item.id)
+        .into_iter()
+        .filter(|edge| edge.kind == EdgeKind::Blocks && edge.to == attempt.item.id)
+        .filter_map(|edge| {
+            let from = draft.item(edge.from)?;
+            (!edge.is_satisfied_by(from.role)).then(|| Blocker {
+                item: from.id,
+                current_role: from.role,
+                required_role: edge.threshold(),
+            })
+        })
+        .collect();
+    if blockers.is_empty() {
+        return None;
+    }
+    let message = format!("{} blocking dependency(ies) not yet satisfied", blockers.len());
+    let remedy = "bring the blockers to the role they are waited for at, or remove the edges";
+    Some(Refusal { blockers, ..Refusal::new(Gate::Dependencies, message, remedy) })
+}

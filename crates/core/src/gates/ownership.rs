@@ -1,0 +1,82 @@
+//! Refuses a write on an item that somebody else holds, and a write by a holder whose lease went to another.
+
+use super::Attempt;
+use crate::engine::Draft;
+use crate::error::{Code, Error, Gate, Kind, Reason, Refusal};
+use crate::model::{Claim, Fence, Item, Name, Timestamp};
+use crate::workflow::ClaimRules;
+
+/// Who wants to write.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'c> {
+    /// The identity that may hold claims.
+    pub holder: &'c Name,
+    /// Whether somebody said that they act, or it is only known who is connected.
+    pub stated: bool,
+    /// The fence the caller got with its claim, where it carries one.
+    pub fence: Option<Fence>,
+}
+
+/// The gate on moves: whoever moves a claimed item must hold it.
+pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal> {
+    let caller = attempt.caller?;
+    refusal(attempt.item, caller, draft.now)
+}
+
+/// The same rule for writes that are not moves. A writer who states no identity is let through on an item that is
+/// claimed: surfaces without a place for an actor would lock the holder itself out.
+pub fn check_owner(item: &Item, caller: Caller<'_>, now: Timestamp) -> Result<(), Error> {
+    if !caller.stated && caller.fence.is_none() {
+        return Ok(());
+    }
+    let Some(refusal) = refusal(item, caller, now) else { return Ok(()) };
+    let reason = refusal.reason.unwrap_or(Reason::AlreadyClaimed);
+    let (kind, code) = match reason {
+        Reason::ForeignClaim => (Kind::Permanent, Code::Forbidden),
+        Reason::ClaimLost => (Kind::Permanent, Code::Conflict),
+        _ => (Kind::Transient, Code::Conflict),
+    };
+    Err(Error {
+        retry_after_ms: refusal.retry_after_ms,
+        contended_item: Some(item.id),
+        ..Error::new(kind, code, reason, refusal.message.clone())
+    })
+}
+
+/// The lease after a write by its holder: extended, where the workflow says so.
+pub fn renew(rules: ClaimRules, item: &Item, holder: &Name, now: Timestamp) -> Option<Claim> {
+    let claim = item.claim.as_ref().filter(|claim| rules.renew_on_write && claim.holder == *holder && claim.is_live(now))?;
+    let expires_at = claim.expires_at.map(|end| end.max(now.plus_seconds(claim.ttl_seconds)));
+    (expires_at != claim.expires_at).then(|| Claim { expires_at, ..claim.clone() })
+}
+
+fn refusal(item: &Item, caller: Caller<'_>, now: Timestamp) -> Option<Refusal> {
+    let lost = |message: &str, reason| Refusal {
+        reason: Some(reason),
+        ..Refusal::new(Gate::Ownership, message, "claim the item again before writing to it")
+    };
+    match caller.fence {
+        Some(fence) if fence < item.fence => {
+            return Some(lost("claim lost: the item has changed hands since this claim was made", Reason::ClaimLost));
+        }
+        Some(fence) if fence > item.fence => {
+            return Some(lost("this fence was never given out for this item", Reason::ForeignClaim));
+        }
+        Some(_) | None => {}
+    }
+    let claim = item.live_claim(now).filter(|claim| claim.holder != *caller.holder)?;
+    if caller.fence.is_some() {
+        return Some(lost("this fence belongs to another agent's claim", Reason::ForeignClaim));
+    }
+    let until = claim.expires_at.map_or_else(|| "until it is released".to_owned(), |end| format!("until {end}"));
+    let message = if caller.stated {
+        format!("ownership check failed: the item is claimed by a different agent {until}")
+    } else {
+        format!("the item is claimed by another agent {until}; state an actor to act on it")
+    };
+    Some(Refusal {
+        retry_after_ms: claim.remaining_ms(now),
+        reason: Some(Reason::AlreadyClaimed),
+        ..Refusal::new(Gate::Ownership, message, "wait until the claim is released or runs out, or choose other work")
+    })
+}

@@ -1,0 +1,66 @@
+//! What to work on next: ready work, the best first.
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::model::{Item, ItemRef, Name, Role, Tag};
+use crate::store::{Candidates, ProjectRef, Scope};
+
+/// What work is asked for.
+#[derive(Clone, Debug)]
+pub struct NextQuery {
+    /// The project to look in.
+    pub project: ProjectRef,
+    /// The role to look in.
+    pub role: Role,
+    /// Only direct children of this item.
+    pub parent: Option<ItemRef>,
+    /// Only what lies anywhere beneath this item.
+    pub under: Option<ItemRef>,
+    /// Only items with one of these tags.
+    pub tags: Vec<Tag>,
+    /// Only items of this type.
+    pub item_type: Option<Name>,
+    /// Also items under a live claim.
+    pub include_claimed: bool,
+    /// How many.
+    pub limit: usize,
+}
+
+/// An item that could be worked on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// The item.
+    pub item: Item,
+    /// Whether somebody is on it.
+    pub is_claimed: bool,
+}
+
+impl Engine {
+    /// Ready work, the best first.
+    pub async fn next(&self, query: &NextQuery) -> Result<Vec<Ready>, Error> {
+        let named: Vec<ItemRef> = query.parent.iter().chain(&query.under).cloned().collect();
+        let (mut parent, mut under) = (None, None);
+        if !named.is_empty() {
+            let scope = Scope { project: query.project.clone(), items: named, ..Scope::default() };
+            let seen = self.view(&scope).await?;
+            parent = query.parent.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
+            under = query.under.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
+        }
+        let candidates = Candidates {
+            role: query.role,
+            parent,
+            under,
+            tags: query.tags.clone(),
+            item_type: query.item_type.clone(),
+            include_claimed: query.include_claimed,
+            // Work put aside is never offered, yet somebody who triages asks for just that.
+            offered_only: query.role != Role::Blocked,
+            after: None,
+            limit: query.limit,
+        };
+        let scope = Scope { project: query.project.clone(), candidates: Some(candidates), ..Scope::default() };
+        let seen = self.view(&scope).await?;
+        let found = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id));
+        Ok(found.map(|item| Ready { is_claimed: item.live_claim(seen.now).is_some(), item: item.clone() }).collect())
+    }
+}

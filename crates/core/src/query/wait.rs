@@ -1,0 +1,50 @@
+//! Waiting for work instead of polling for it.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use crate::command::{ClaimNext, Offer};
+use crate::engine::{Call, Engine};
+use crate::error::Error;
+
+/// How often a waiter looks again without a commit: leases run out without one.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+impl Engine {
+    /// Finds and claims ready work; when there is none, waits for a change until `patience` is over and tries again.
+    /// `sleep` is the shell's timer: the core has none.
+    pub async fn claim_next_waiting<S, F>(
+        &self,
+        call: Call,
+        command: ClaimNext,
+        patience: Duration,
+        sleep: S,
+    ) -> Result<Offer, Error>
+    where
+        S: Fn(Duration) -> F + Send + Sync,
+        F: Future<Output = ()> + Send,
+    {
+        let mut left = patience;
+        loop {
+            // Read before the attempt, so that what is committed after it is seen as a change.
+            let head = if left.is_zero() { 0 } else { self.store().head().await? };
+            let offer = self.run(call.clone(), command.clone()).await?;
+            if offer.held.is_some() || left.is_zero() {
+                return Ok(offer);
+            }
+            let step = left.min(LOOK_AGAIN);
+            left = left.saturating_sub(step);
+            let mut changed = pin!(self.store().changed(head));
+            let mut timer = pin!(sleep(step));
+            std::future::poll_fn(|context| {
+                if let Poll::Ready(done) = changed.as_mut().poll(context) {
+                    return Poll::Ready(done.map(|_| ()));
+                }
+                timer.as_mut().poll(context).map(Ok)
+            })
+            .await?;
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Why is nothing ready? Every reason for every item, with the act that would clear it.
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::limits;
+use crate::model::{Item, ItemRef, Role};
+use crate::overlap::collision;
+use crate::readiness::{Obstacle, What, obstacles};
+use crate::store::{Around, EdgeReach, Filter, Order, ProjectRef, Scope, SortBy};
+
+/// One item with everything that keeps it from being handed out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// The item.
+    pub item: Item,
+    /// What stands in the way; empty when it is ready.
+    pub obstacles: Vec<Obstacle>,
+}
+
+impl Engine {
+    /// The reasons for one item, or for the open items of a project, the oldest first.
+    pub async fn why(&self, project: &ProjectRef, item: Option<&ItemRef>) -> Result<Vec<Why>, Error> {
+        let named = match item {
+            Some(item) => vec![item.clone()],
+            None => {
+                let filter = Filter {
+                    project: project.clone(),
+                    roles: vec![Role::Queue, Role::Work, Role::Review, Role::Blocked],
+                    sort: SortBy::CreatedAt,
+                    order: Order::Asc,
+                    limit: limits::PAGE,
+                    ..Filter::default()
+                };
+                self.find(&filter).await?.items.iter().map(|item| ItemRef::Id(item.id)).collect()
+            }
+        };
+        let around = Around { edges: EdgeReach::Named, ..Around::default() };
+        let scope = Scope { project: project.clone(), items: named.clone(), around, busy: true, ..Scope::default() };
+        let seen = self.view(&scope).await?;
+        let mut reasons = Vec::with_capacity(named.len());
+        for item in &named {
+            let item = seen.resolve(item)?;
+            let rules = seen.project_of(item)?;
+            let touching = seen.edges.values().filter(|edge| edge.from == item.id || edge.to == item.id);
+            let mut found = obstacles(&rules.workflow, item, touching, |id| seen.items.get(&id), seen.now);
+            if item.role.is_open() {
+                if let Some(other) = collision(item, &seen.busy) {
+                    found.push(Obstacle {
+                        what: What::CollidesWith { item: other },
+                        remedy: "wait until that claim is released: both use the same paths or resources".to_owned(),
+                    });
+                }
+                if !item.required_capabilities.is_empty() {
+                    found.push(Obstacle {
+                        what: What::NeedsCapabilities {
+                            capabilities: item.required_capabilities.iter().map(ToString::to_string).collect(),
+                        },
+                        remedy: "claim it with an agent that states these capabilities".to_owned(),
+                    });
+                }
+            }
+            reasons.push(Why { item: item.clone(), obstacles: found });
+        }
+        Ok(reasons)
+    }
+}

@@ -1,0 +1,99 @@
+//! How a database file is opened, and the limits of this store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::time::Duration;
+
+/// Most units of work that share one commit.
+pub(crate) const BATCH_UNITS: usize = 64;
+/// Most units of work that wait for the writer; one more is turned away at once. Four batches take well under the
+/// quarter of a second within which an overloaded server has to say so.
+pub(crate) const QUEUED_UNITS: usize = 4 * BATCH_UNITS;
+/// How long a read waits for a free connection before it is turned away.
+pub(crate) const READER_WAIT: Duration = Duration::from_millis(250);
+/// How often other processes' commits are looked for while somebody waits for one.
+pub(crate) const POLL_EVERY: Duration = Duration::from_millis(25);
+/// Rows of one page of a scan.
+pub(crate) const SCAN_ROWS: usize = 1000;
+/// Expired answers removed with each answer stored: more than one, so that they run out.
+pub(crate) const ANSWERS_SWEPT: usize = 8;
+/// Pages in the write-ahead log after which the writer copies them back into the database.
+pub(crate) const CHECKPOINT_PAGES: u32 = 2000;
+/// Prepared scripts kept on a connection. A script is fixed by the shape of a scope or change set; these are few dozens.
+pub(crate) const PREPARED_SCRIPTS: usize = 256;
+/// Rows that the thread of a connection may be ahead of the task that reads them.
+pub(crate) const ROWS_AHEAD: usize = 1024;
+/// Page cache of a connection, in KiB.
+pub(crate) const CACHE_KIB: u32 = 8 * 1024;
+
+/// What an acknowledged write survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of the process and a power cut: every commit is flushed to the disk.
+    #[default]
+    Full,
+    /// The end of the process; a power cut may lose the last commits, never tear one.
+    Normal,
+}
+
+impl Durability {
+    pub(crate) fn pragma(self) -> &'static str {
+        match self {
+            Self::Full => "FULL",
+            Self::Normal => "NORMAL",
+        }
+    }
+}
+
+/// How a database file is opened.
+#[derive(Clone, Debug)]
+pub struct SqliteOptions {
+    /// The file.
+    pub path: PathBuf,
+    /// Whether to make the database when there is none.
+    pub create: bool,
+    /// Whether to open it for reading alone.
+    pub read_only: bool,
+    /// What an acknowledged write survives.
+    pub durability: Durability,
+    /// Most connections that read at the same time.
+    pub readers: usize,
+    /// How long another process may hold the lock before a write is answered as busy.
+    pub busy_timeout: Duration,
+    /// Milliseconds added to the database's clock: a hook by which tests turn the time.
+    pub clock_skew: Arc<AtomicI64>,
+}
+
+impl SqliteOptions {
+    /// The usual options for a file: it must exist, every commit is flushed.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            create: false,
+            read_only: false,
+            durability: Durability::Full,
+            readers: 4,
+            busy_timeout: Duration::from_secs(10),
+            clock_skew: Arc::new(AtomicI64::new(0)),
+        }
+    }
+
+    /// Makes the database when there is none.
+    #[must_use]
+    pub fn create(self, create: bool) -> Self {
+        Self { create, ..self }
+    }
+
+    /// Opens it for reading alone.
+    #[must_use]
+    pub fn read_only(self, read_only: bool) -> Self {
+        Self { read_only, ..self }
+    }
+
+    /// Chooses what an acknowledged write survives.
+    #[must_use]
+    pub fn durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
+    }
+}

@@ -1,0 +1,123 @@
+//! Several statements sent to SQLite as one text, in one round trip.
+//!
+//! A round trip to the thread of a connection costs about ten times what a statement costs, so whatever belongs
+//! together is one script. Its text depends on the shape of a request alone, never on its rows or values: values are
+//! bound, lists are bound as one JSON array. That keeps the prepared statements in the cache of the connection.
+
+use std::fmt;
+
+use serde::Serialize;
+use sqlx::Arguments;
+use sqlx::sqlite::SqliteArguments;
+use uuid::Uuid;
+
+/// Statements with the values they share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script {
+    sql: String,
+    values: Vec<Value>,
+    statements: u64,
+}
+
+/// The place of a bound value, as a statement spells it.
+///
+/// It is spelled `$3`, not `?3`: SQLite numbers `$` parameters by appearance in each statement, so that none has holes.
+/// With `?3` a statement that uses the third value alone has two unnamed ones before it, which sqlx counts as used up
+/// until, some statements later, it silently binds nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Param(usize);
+
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "${}", self.0)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Int(i64),
+    Text(String),
+    Blob(Vec<u8>),
+}
+
+impl Script {
+    /// Adds one statement, without its semicolon.
+    pub(crate) fn add(&mut self, statement: &str) {
+        self.sql.push_str(statement);
+        self.sql.push_str(";\n");
+        self.statements += 1;
+    }
+
+    pub(crate) fn int(&mut self, value: i64) -> Param {
+        self.bind(Value::Int(value))
+    }
+
+    /// A count or a limit.
+    pub(crate) fn size(&mut self, value: usize) -> Param {
+        self.int(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+
+    pub(crate) fn text(&mut self, value: impl Into<String>) -> Param {
+        self.bind(Value::Text(value.into()))
+    }
+
+    pub(crate) fn blob(&mut self, value: impl Into<Vec<u8>>) -> Param {
+        self.bind(Value::Blob(value.into()))
+    }
+
+    pub(crate) fn uuid(&mut self, value: Uuid) -> Param {
+        self.blob(value.into_bytes())
+    }
+
+    /// A list or a row as JSON, to be read by `json_each` or `jsonb_each`.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Param {
+        // What is given here is plain data made of texts, numbers and lists of them: it always serialises.
+        let text = serde_json::to_string(value).unwrap_or_default();
+        self.text(text)
+    }
+
+    /// Ids as a JSON array of hex texts.
+    pub(crate) fn uuids(&mut self, ids: impl IntoIterator<Item = Uuid>) -> Param {
+        let ids: Vec<Hex> = ids.into_iter().map(Hex).collect();
+        self.json(&ids)
+    }
+
+    /// How many statements there are.
+    pub(crate) fn statements(&self) -> u64 {
+        self.statements
+    }
+
+    /// The text of all statements.
+    pub(crate) fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    /// The text and the values as sqlx takes them.
+    pub(crate) fn into_parts(self) -> Result<(String, SqliteArguments), sqlx::Error> {
+        let mut arguments = SqliteArguments::default();
+        for value in self.values {
+            let added = match value {
+                Value::Int(value) => arguments.add(value),
+                Value::Text(value) => arguments.add(value),
+                Value::Blob(value) => arguments.add(value),
+            };
+            added.map_err(sqlx::Error::Encode)?;
+        }
+        Ok((self.sql, arguments))
+    }
+
+    fn bind(&mut self, value: Value) -> Param {
+        self.values.push(value);
+        Param(self.values.len())
+    }
+}
+
+/// A UUID as the 32 hex digits that `unhex` reads: JSON cannot hold bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hex(pub(crate) Uuid);
+
+impl Serialize for Hex {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.simple().encode_lower(&mut Uuid::encode_buffer()))
+    }
+}
