@@ -15,8 +15,11 @@ pub mod overlap;
 pub mod query;
 pub mod rank;
 pub mod readiness;
+pub mod replay;
 pub mod search;
 pub mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod workflow;
 
 pub use engine::Engine;

@@ -13,7 +13,7 @@ use crate::error::Error;
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 impl Engine {
-    /// Finds and claims ready work; when there is none, waits for a change until `patience` is over and tries again.
+    /// Finds and claims ready work; when there is none, waits for a change and tries again until `patience` is over.
     /// `sleep` is the shell's timer: the core has none.
     pub async fn claim_next_waiting<S, F>(
         &self,
@@ -26,25 +26,32 @@ impl Engine {
         S: Fn(Duration) -> F + Send + Sync,
         F: Future<Output = ()> + Send,
     {
-        let mut left = patience;
+        if patience.is_zero() {
+            return self.run(call, command).await;
+        }
+        let mut over = pin!(sleep(patience));
         loop {
             // Read before the attempt, so that what is committed after it is seen as a change.
-            let head = if left.is_zero() { 0 } else { self.store().head().await? };
+            let head = self.store().head().await?;
             let offer = self.run(call.clone(), command.clone()).await?;
-            if offer.held.is_some() || left.is_zero() {
+            if offer.held.is_some() {
                 return Ok(offer);
             }
-            let step = left.min(LOOK_AGAIN);
-            left = left.saturating_sub(step);
             let mut changed = pin!(self.store().changed(head));
-            let mut timer = pin!(sleep(step));
-            std::future::poll_fn(|context| {
-                if let Poll::Ready(done) = changed.as_mut().poll(context) {
-                    return Poll::Ready(done.map(|_| ()));
+            let mut look_again = pin!(sleep(LOOK_AGAIN));
+            let go_on = std::future::poll_fn(|context| {
+                if over.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(Ok(false));
                 }
-                timer.as_mut().poll(context).map(Ok)
+                if let Poll::Ready(done) = changed.as_mut().poll(context) {
+                    return Poll::Ready(done.map(|_| true));
+                }
+                look_again.as_mut().poll(context).map(|()| Ok(true))
             })
             .await?;
+            if !go_on {
+                return Ok(offer);
+            }
         }
     }
 }

@@ -1,0 +1,190 @@
+//! Edges, cycles and the tree: what could never finish is refused when it is made.
+
+use docket_core::command::{Change, Edit, EdgeSpec, Link, NewItem, Parent, Patch, Remove, Unlink};
+use docket_core::model::{EdgeKind, ItemId, Role};
+use docket_core::testing::{World, title};
+use docket_core::workflow::Workflow;
+use docket_core::{Error, Reason};
+
+use crate::scene::Scene;
+
+fn blocks(scene: &mut Scene, from: ItemId, to: ItemId, at: Option<Role>) -> Result<(), Error> {
+    scene.try_link(EdgeKind::Blocks, from, to, at)
+}
+
+fn reparent(scene: &mut Scene, item: ItemId, parent: Option<ItemId>) -> Result<(), Error> {
+    let call = scene.world.call(None);
+    let patch = Patch { parent: parent.map_or(Change::Clear, |id| Change::Set(id.into())), ..Patch::of(item.into()) };
+    scene.world.run(&call, &Edit { project: World::project(), patches: vec![patch], atomic: true }).map(|_| ())
+}
+
+#[test]
+fn an_edge_has_two_ends_and_a_kind_that_fits() {
+    let mut scene = Scene::task_orchestrator();
+    let (a, b) = (scene.item("a"), scene.item("b"));
+    assert_eq!(blocks(&mut scene, a, a, None).expect_err("itself").reason, Reason::SelfEdge);
+    let threshold_on_relation = scene.try_link(EdgeKind::RelatesTo, a, b, Some(Role::Work));
+    assert_eq!(threshold_on_relation.expect_err("no threshold on a relation").reason, Reason::BadValue);
+    assert_eq!(blocks(&mut scene, a, b, Some(Role::Blocked)).expect_err("never reached").reason, Reason::BadValue);
+    blocks(&mut scene, a, b, None).expect("an edge");
+    assert_eq!(blocks(&mut scene, a, b, Some(Role::Work)).expect_err("twice").reason, Reason::Duplicate);
+    scene.try_link(EdgeKind::RelatesTo, a, b, None).expect("another kind is another edge");
+}
+
+#[test]
+fn a_circle_of_blockers_is_refused_with_its_path() {
+    let mut scene = Scene::task_orchestrator();
+    let ring: Vec<ItemId> = (0..5).map(|n| scene.item(&format!("{n}"))).collect();
+    for pair in ring.windows(2) {
+        blocks(&mut scene, pair[0], pair[1], None).expect("a chain");
+    }
+    let refused = blocks(&mut scene, ring[4], ring[0], None).expect_err("it closes the ring");
+    assert_eq!(refused.reason, Reason::Cycle);
+    assert!(ring.iter().all(|item| refused.message.contains(&item.to_string())), "{}", refused.message);
+    scene.world.check();
+}
+
+#[test]
+fn a_batch_of_edges_is_made_whole_or_not_at_all() {
+    let mut scene = Scene::task_orchestrator();
+    let (a, b, c) = (scene.item("a"), scene.item("b"), scene.item("c"));
+    let edge = |from: ItemId, to: ItemId| EdgeSpec { from: from.into(), to: to.into(), kind: EdgeKind::Blocks, unblock_at: None, inverse: false };
+    let call = scene.world.call(None);
+    let refused = scene.world.run(&call, &Link { project: World::project(), edges: vec![edge(a, b), edge(b, c), edge(c, a)] });
+    assert_eq!(refused.expect_err("a ring in one call").reason, Reason::Cycle);
+    assert!(scene.world.edges.is_empty());
+}
+
+#[test]
+fn a_parent_that_waits_for_its_child_cannot_block_it() {
+    let mut scene = Scene::new(Workflow::standard());
+    let parent = scene.item("parent");
+    let child = scene.child(parent, "child");
+    let grandchild = scene.child(child, "grandchild");
+    for item in [child, grandchild] {
+        assert_eq!(blocks(&mut scene, parent, item, None).expect_err("each waits for the other").reason, Reason::Cycle);
+    }
+    blocks(&mut scene, parent, child, Some(Role::Work)).expect("starting the parent waits for no child");
+    blocks(&mut scene, child, parent, None).expect_err("the parent's start waits for the child, the child for the parent's start");
+}
+
+#[test]
+fn a_deadlock_through_two_subtrees_is_refused() {
+    let mut scene = Scene::new(Workflow::standard());
+    let (left, right) = (scene.item("left"), scene.item("right"));
+    let (a, b) = (scene.child(left, "a"), scene.child(right, "b"));
+    blocks(&mut scene, left, b, None).expect("b waits for all of left");
+    assert_eq!(blocks(&mut scene, right, a, None).expect_err("a would wait for b, b for a").reason, Reason::Cycle);
+}
+
+#[test]
+fn a_parent_may_block_its_child_where_it_can_be_closed_first() {
+    let mut scene = Scene::task_orchestrator();
+    let parent = scene.item("parent");
+    let child = scene.child(parent, "child");
+    blocks(&mut scene, parent, child, None).expect("no gate makes the parent wait");
+}
+
+#[test]
+fn moving_in_the_tree_keeps_depths_and_refuses_circles() {
+    let mut scene = Scene::task_orchestrator();
+    let root = scene.item("root");
+    let middle = scene.child(root, "middle");
+    let leaf = scene.child(middle, "leaf");
+    let other = scene.item("other");
+    assert_eq!(reparent(&mut scene, root, Some(root)).expect_err("itself").reason, Reason::Cycle);
+    assert_eq!(reparent(&mut scene, root, Some(leaf)).expect_err("beneath itself").reason, Reason::Cycle);
+    reparent(&mut scene, middle, Some(other)).expect("a move");
+    assert_eq!((scene.get(middle).depth, scene.get(leaf).depth), (1, 2));
+    let lower = scene.child(other, "lower");
+    reparent(&mut scene, middle, Some(lower)).expect("down to depth 3");
+    assert_eq!(scene.get(leaf).depth, 3);
+    let lowest = scene.child(lower, "lowest");
+    let refused = reparent(&mut scene, middle, Some(lowest)).expect_err("the leaf would lie at 4");
+    assert_eq!(refused.reason, Reason::TooDeep);
+    reparent(&mut scene, middle, None).expect("to the root");
+    assert_eq!((scene.get(middle).depth, scene.get(leaf).depth), (0, 1));
+    scene.world.check();
+}
+
+#[test]
+fn moving_in_the_tree_refuses_what_could_never_finish() {
+    let mut scene = Scene::new(Workflow::standard());
+    let (parent, item) = (scene.item("parent"), scene.item("item"));
+    blocks(&mut scene, parent, item, None).expect("an edge");
+    assert_eq!(reparent(&mut scene, item, Some(parent)).expect_err("each would wait for the other").reason, Reason::Cycle);
+}
+
+#[test]
+fn nothing_lies_deeper_than_the_workflow_allows() {
+    let mut scene = Scene::task_orchestrator();
+    let mut parent = scene.item("0");
+    for depth in 1..=3 {
+        parent = scene.child(parent, &format!("{depth}"));
+    }
+    let refused = scene.create(NewItem { parent: Some(Parent::Existing(parent.into())), ..NewItem::titled(title("4")) });
+    assert_eq!(refused.expect_err("too deep").reason, Reason::TooDeep);
+}
+
+#[test]
+fn open_work_is_not_put_beneath_closed_work_where_that_must_stay_whole() {
+    let mut scene = Scene::new(Workflow::standard());
+    let parent = scene.item_in("parent", Role::Terminal);
+    let refused = scene.create(NewItem { parent: Some(Parent::Existing(parent.into())), ..NewItem::titled(title("late")) });
+    assert_eq!(refused.expect_err("the parent is closed").reason, Reason::Terminal);
+    let item = scene.item("item");
+    assert_eq!(reparent(&mut scene, item, Some(parent)).expect_err("likewise").reason, Reason::Terminal);
+}
+
+#[test]
+fn removing_takes_edges_along_and_children_only_when_asked() {
+    let mut scene = Scene::task_orchestrator();
+    let root = scene.item("root");
+    let child = scene.child(root, "child");
+    scene.child(child, "grandchild");
+    let (blocker, blocked) = (child, scene.item("blocked"));
+    scene.link(blocker, blocked, None);
+    let remove = |scene: &mut Scene, recursive| {
+        let call = scene.world.call(None);
+        scene.world.run(&call, &Remove { project: World::project(), items: vec![root.into()], recursive, atomic: true })
+    };
+    assert_eq!(remove(&mut scene, false).expect_err("it has a child").reason, Reason::HasChildren);
+    let removed = remove(&mut scene, true).expect("all of it").items.remove(0).expect("the root");
+    assert_eq!(removed.descendants, 2);
+    assert_eq!(scene.world.items.keys().collect::<Vec<_>>(), [&blocked]);
+    assert_eq!(scene.get(blocked).derived.blockers, 0);
+    scene.world.check();
+}
+
+#[test]
+fn removing_edges_frees_what_they_held_up() {
+    let mut scene = Scene::task_orchestrator();
+    let (a, b, c) = (scene.item("a"), scene.item("b"), scene.item("c"));
+    scene.link(a, c, None);
+    scene.link(b, c, None);
+    let call = scene.world.call(None);
+    let between = Unlink::Between { project: World::project(), from: a.into(), to: c.into(), kind: None, either_way: false };
+    assert_eq!(scene.world.run(&call, &between).expect("an answer").edges.len(), 1);
+    assert_eq!(scene.get(c).derived.blockers, 1);
+    let call = scene.world.call(None);
+    assert_eq!(scene.world.run(&call, &Unlink::Of { project: World::project(), item: c.into() }).expect("an answer").edges.len(), 1);
+    assert!(scene.get(c).derived.offered);
+}
+
+#[test]
+fn a_long_chain_is_checked_without_deep_recursion() {
+    use docket_core::graph::Waits;
+    use docket_core::store::WaitEdge;
+    let ids: Vec<ItemId> = (0..10_000_u128).map(|n| ItemId::from_uuid(uuid::Uuid::from_u128(n))).collect();
+    let mut waits = Waits::new(None, false).expect("an empty graph");
+    for pair in ids.windows(2) {
+        waits.add_edge(WaitEdge { from: pair[0], to: pair[1], threshold: Role::Terminal });
+    }
+    let last = WaitEdge { from: ids[9_999], to: ids[0], threshold: Role::Terminal };
+    let path = waits.cycle_with_edge(last).expect("a ring of ten thousand");
+    assert_eq!(path.len(), 10_001);
+    let shown = docket_core::graph::cycle_error(&path).message;
+    assert_eq!(shown.matches('→').count(), 20, "no more of it than is useful");
+    waits.add_edge(last);
+    assert!(waits.find_cycle().is_some());
+}

@@ -1,0 +1,8 @@
+//! Pure decisions, case by case: no database, no clock, no randomness.
+
+mod claims;
+mod graph;
+mod items;
+mod moves;
+mod notes;
+mod scene;

@@ -1,0 +1,105 @@
+//! Notes: one per key, written and removed, and what the item owes afterwards.
+
+use docket_core::command::{NotePut, PutNotes, RemoveNotes};
+use docket_core::model::{NoteId, Role, Text};
+use docket_core::testing::{World, name, required};
+use docket_core::workflow::{NoteLimits, Schema, Schemas, Trait, Workflow};
+use docket_core::{Code, Reason};
+
+use crate::scene::Scene;
+
+#[test]
+fn writing_a_key_again_replaces_the_note_and_keeps_its_id() {
+    let mut scene = Scene::task_orchestrator();
+    let item = scene.item("x");
+    scene.note(item, "plan", "one");
+    let first = scene.world.notes.values().next().expect("a note").clone();
+    scene.world.pass(10);
+    scene.note(item, "plan", "two");
+    let second = scene.world.notes.values().next().expect("a note");
+    assert_eq!(scene.world.notes.len(), 1);
+    assert_eq!((second.id, second.created_at, second.body.as_str()), (first.id, first.created_at, "two"));
+    assert!(second.modified_at > first.modified_at);
+}
+
+#[test]
+fn what_is_owed_is_told_with_every_write() {
+    let mut scene = Scene::with_schema(Workflow::task_orchestrator(), &[("plan", Role::Queue), ("risks", Role::Queue), ("proof", Role::Work)]);
+    let item = scene.typed("x");
+    let mut put = |key: &str| {
+        let call = scene.world.call(None);
+        let note = NotePut { item: item.into(), key: name(key), phase: None, body: Text::parse("words").expect("a text"), by: None, fence: None };
+        scene.world.run(&call, &PutNotes { project: World::project(), notes: vec![note], atomic: true }).expect("a note")
+    };
+    let after = put("plan").items.remove(&item).expect("the item").guide;
+    assert_eq!(after.guidance.as_deref(), Some("how to write risks"));
+    assert_eq!(after.progress.map(|progress| (progress.filled, progress.remaining, progress.total)), Some((1, 1, 2)));
+    let after = put("risks").items.remove(&item).expect("the item").guide;
+    assert_eq!((after.guidance, after.progress.map(|progress| progress.remaining)), (None, Some(0)));
+}
+
+#[test]
+fn notes_are_removed_by_id_by_key_and_all_at_once() {
+    let mut scene = Scene::task_orchestrator();
+    let item = scene.item("x");
+    for key in ["a", "b", "c"] {
+        scene.note(item, key, "words");
+    }
+    let id = scene.world.notes[&(item, name("a"))].id;
+    let mut remove = |ids: Vec<NoteId>, key: Option<&str>, of: bool| {
+        let call = scene.world.call(None);
+        let of = of.then(|| (item.into(), key.map(name)));
+        scene.world.run(&call, &RemoveNotes { project: World::project(), ids, of }).expect("an answer")
+    };
+    let gone = remove(vec![id, id], None, false);
+    assert_eq!((gone.removed, gone.failed.len()), (1, 0));
+    assert_eq!(remove(vec![id], None, false).failed[0].1.code, Code::NotFound);
+    assert_eq!(remove(vec![], Some("nothing"), true).removed, 0, "what is not there is gone");
+    assert_eq!(remove(vec![], Some("b"), true).removed, 1);
+    assert_eq!(remove(vec![], None, true).removed, 1);
+    scene.world.check();
+}
+
+#[test]
+fn traits_add_notes_and_relax_none() {
+    let optional = docket_core::workflow::NoteRule { required: false, ..required("plan", Role::Queue) };
+    let schemas = Schemas {
+        types: [("job".to_owned(), Schema { notes: vec![required("plan", Role::Queue)], default_traits: vec![name("safe")], lifecycle: None })].into(),
+        traits: [
+            ("safe".to_owned(), Trait { notes: vec![optional, required("threats", Role::Work)], needs: vec![] }),
+            ("fast".to_owned(), Trait { notes: vec![required("threats", Role::Queue), required("figures", Role::Review)], needs: vec![] }),
+        ]
+        .into(),
+        note_limits: NoteLimits::Warn,
+    };
+    let mut scene = Scene { world: World::new(Workflow::task_orchestrator(), schemas) };
+    let new = docket_core::command::NewItem {
+        item_type: Some(name("job")),
+        traits: vec![name("fast"), name("unknown")],
+        ..docket_core::command::NewItem::titled(docket_core::testing::title("x"))
+    };
+    let item = scene.create(new).expect("an item");
+    let project = scene.world.projects.values().next().expect("a project");
+    let resolved = project.schemas.resolve(scene.get(item)).expect("a schema");
+    let rules: Vec<_> = resolved.notes.iter().map(|rule| (rule.key.as_str(), rule.phase, rule.required)).collect();
+    assert_eq!(rules, [("plan", Role::Queue, true), ("threats", Role::Work, true), ("figures", Role::Review, true)]);
+    assert!(resolved.has_review(), "a trait can bring a review phase");
+}
+
+#[test]
+fn a_body_longer_than_its_rule_is_told_or_refused() {
+    for (limits, refused) in [(NoteLimits::Warn, false), (NoteLimits::Reject, true)] {
+        let rule = docket_core::workflow::NoteRule { max_length: Some(3), ..required("plan", Role::Queue) };
+        let types = [("default".to_owned(), Schema { notes: vec![rule], ..Schema::default() })].into();
+        let schemas = Schemas { types, note_limits: limits, ..Schemas::default() };
+        let mut scene = Scene { world: World::new(Workflow::task_orchestrator(), schemas) };
+        let item = scene.item("x");
+        let call = scene.world.call(None);
+        let note = NotePut { item: item.into(), key: name("plan"), phase: None, body: Text::parse("long").expect("a text"), by: None, fence: None };
+        let put = scene.world.run(&call, &PutNotes { project: World::project(), notes: vec![note], atomic: true });
+        match put {
+            Ok(put) => assert!(!refused && put.notes[0].as_ref().expect("a note").warning.is_some()),
+            Err(error) => assert!(refused && error.reason == Reason::TooLong),
+        }
+    }
+}
