@@ -12,6 +12,7 @@ pub mod graph;
 pub mod limits;
 pub mod model;
 pub mod overlap;
+pub mod plant;
 pub mod query;
 pub mod rank;
 pub mod readiness;

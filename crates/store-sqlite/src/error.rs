@@ -10,7 +10,6 @@ mod code {
     pub(super) const CORRUPT: i32 = 11;
     pub(super) const FULL: i32 = 13;
     pub(super) const CANTOPEN: i32 = 14;
-    pub(super) const CONSTRAINT: i32 = 19;
     pub(super) const NOTADB: i32 = 26;
 }
 
@@ -39,6 +38,7 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
 pub(crate) fn open_error(error: sqlx::Error) -> StoreError {
     match primary_code(&error) {
         Some(code::NOTADB) => StoreError::Foreign,
+        Some(code::CANTOPEN) => StoreError::Failed(error.into()),
         Some(_) | None => store_error(error),
     }
 }
@@ -46,11 +46,6 @@ pub(crate) fn open_error(error: sqlx::Error) -> StoreError {
 /// Whether another process holds the lock.
 pub(crate) fn is_busy(error: &sqlx::Error) -> bool {
     matches!(primary_code(error), Some(code::BUSY | code::LOCKED))
-}
-
-/// Whether a write was refused for what it would have stored: the connection is as good as before.
-pub(crate) fn is_refused_row(error: &sqlx::Error) -> bool {
-    primary_code(error) == Some(code::CONSTRAINT)
 }
 
 /// Whether SQLite could not get at the files beside the database, as in a folder that cannot be written.

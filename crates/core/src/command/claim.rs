@@ -9,6 +9,7 @@ use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Code, Error, Kind, Reason};
 use crate::limits;
 use crate::model::{Claim as Lease, Fence, Item, ItemId, ItemRef, Name, Ttl, Verb};
+use crate::plant::{Bug, planted};
 use crate::store::{ProjectRef, Scope, Slice};
 
 /// One item to be claimed.
@@ -158,7 +159,9 @@ impl Claim {
         let item = draft.expect(id)?;
         let outcome = if !item.role.is_open() {
             ClaimOutcome::Terminal
-        } else if let Some(other) = item.live_claim(draft.now).filter(|claim| claim.holder != *holder) {
+        } else if let Some(other) =
+            item.live_claim(draft.now).filter(|claim| claim.holder != *holder && !planted(Bug::ClaimsOverlap))
+        {
             ClaimOutcome::AlreadyClaimed { retry_after_ms: other.remaining_ms(draft.now) }
         } else if self.ready_only && !item.derived.offered && !item.is_held_by(holder, draft.now) {
             ClaimOutcome::NotReady
@@ -203,7 +206,7 @@ pub(super) fn release_oldest(draft: &mut Draft<'_>, holder: &Name, keep: &BTreeS
         .filter_map(|id| draft.item(*id))
         .filter(|item| item.claim.as_ref().is_some_and(|claim| claim.holder == *holder))
         .collect();
-    others.sort_by_key(|item| item.claim.as_ref().map(|claim| claim.claimed_at));
+    others.sort_by_key(|item| (item.claim.as_ref().map(|claim| claim.claimed_at), item.id));
     let cap = match others.first() {
         Some(item) => cap_of(draft, item)?,
         None => 0,

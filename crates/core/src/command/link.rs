@@ -59,7 +59,7 @@ impl Command for Link {
         for (index, spec) in self.edges.iter().enumerate() {
             let numbered = |error: Error| {
                 let message = if self.edges.len() > 1 { format!("edge {index}: {}", error.message) } else { error.message };
-                Error { message, ..Error::new(error.kind, error.code, error.reason, "") }
+                Error { message, ..Error::new(error.kind, error.code, error.reason, "") }.at(format!("dependencies[{index}]"))
             };
             let edge = link(&mut draft, &mut waits, spec).map_err(numbered)?;
             made.push(edge);

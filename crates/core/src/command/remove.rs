@@ -32,6 +32,9 @@ pub struct RemovedItem {
     pub item: ItemId,
     /// How many went with it.
     pub descendants: usize,
+    /// Whether it was gone already: named before in the same call, or beneath an item that was.
+    #[serde(default)]
+    pub already: bool,
 }
 
 /// What was removed, one for each item asked for, in order.
@@ -71,7 +74,7 @@ impl Remove {
         let id = draft.seen.resolve(item)?.id;
         // Named twice, or beneath another one that was named: it is gone as asked.
         if gone.contains(&id) {
-            return Ok(RemovedItem { item: id, descendants: 0 });
+            return Ok(RemovedItem { item: id, descendants: 0, already: true });
         }
         let beneath = descendants(draft, id);
         if !beneath.is_empty() && !self.recursive {
@@ -94,6 +97,6 @@ impl Remove {
             draft.remove_item(*each, None);
             gone.insert(*each);
         }
-        Ok(RemovedItem { item: id, descendants: beneath.len() })
+        Ok(RemovedItem { item: id, descendants: beneath.len(), already: false })
     }
 }

@@ -25,6 +25,17 @@ pub enum Unlink {
         /// Also those that were written from the other end.
         either_way: bool,
     },
+    /// Those whose author wrote them from one item to another: "is blocked by" counts from the blocked end.
+    Written {
+        /// The project the items are looked up in.
+        project: ProjectRef,
+        /// Where the author began.
+        from: ItemRef,
+        /// Where the author ended.
+        to: ItemRef,
+        /// Their kind, and whether they were written from the blocked end.
+        kind: Option<(EdgeKind, bool)>,
+    },
     /// All that touch an item.
     Of {
         /// The project the item is looked up in.
@@ -49,7 +60,7 @@ impl Command for Unlink {
         let around = Around { edges: EdgeReach::Named, ..Around::default() };
         match self {
             Self::Edge(id) => Scope { edge_ids: vec![*id], ..Scope::default() },
-            Self::Between { project, from, to, .. } => {
+            Self::Between { project, from, to, .. } | Self::Written { project, from, to, .. } => {
                 Scope { project: project.clone(), items: vec![from.clone(), to.clone()], around, ..Scope::default() }
             }
             Self::Of { project, item } => {
@@ -67,6 +78,13 @@ impl Command for Unlink {
                 let matches = |edge: &&Edge| {
                     kind.is_none_or(|kind| edge.kind == kind)
                         && ((edge.from == from && edge.to == to) || (*either_way && edge.from == to && edge.to == from))
+                };
+                seen.edges.values().filter(matches).cloned().collect()
+            }
+            Self::Written { from, to, kind, .. } => {
+                let (from, to) = (seen.resolve(from)?.id, seen.resolve(to)?.id);
+                let matches = |edge: &&Edge| {
+                    kind.is_none_or(|kind| kind == (edge.kind, edge.inverse)) && edge.written() == (from, to)
                 };
                 seen.edges.values().filter(matches).cloned().collect()
             }

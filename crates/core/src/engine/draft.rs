@@ -34,6 +34,8 @@ pub struct Draft<'a> {
     new_edges: BTreeMap<EdgeId, Edge>,
     removed_edges: BTreeSet<EdgeId>,
     touching: BTreeMap<ItemId, Vec<EdgeId>>,
+    /// Children inside the subtree that was shown, as they lay before.
+    children: BTreeMap<ItemId, Vec<ItemId>>,
     notes: BTreeMap<(ItemId, Name), Note>,
     removed_notes: BTreeMap<(ItemId, Name), NoteId>,
     next_numbers: BTreeMap<ProjectId, u32>,
@@ -52,6 +54,12 @@ impl<'a> Draft<'a> {
             touching.entry(edge.from).or_default().push(edge.id);
             touching.entry(edge.to).or_default().push(edge.id);
         }
+        let mut children: BTreeMap<ItemId, Vec<ItemId>> = BTreeMap::new();
+        for item in seen.subtree.rows.iter().filter_map(|id| seen.items.get(id)) {
+            if let Some(parent) = item.parent {
+                children.entry(parent).or_default().push(item.id);
+            }
+        }
         Self {
             seen,
             call,
@@ -64,6 +72,7 @@ impl<'a> Draft<'a> {
             new_edges: BTreeMap::new(),
             removed_edges: BTreeSet::new(),
             touching,
+            children,
             notes: BTreeMap::new(),
             removed_notes: BTreeMap::new(),
             next_numbers: BTreeMap::new(),
@@ -145,12 +154,12 @@ impl<'a> Draft<'a> {
 
     /// Descendants of an item that would still be open.
     pub fn open_descendants(&self, id: ItemId) -> Capped<ItemId> {
-        let seen = self.seen.open_descendants.get(&id).cloned().unwrap_or_default();
-        let still_open = |id: &ItemId| match self.items.get(id) {
+        let Some(seen) = self.seen.open_descendants.get(&id) else { return self.open_in_subtree(id) };
+        let still_open = |id: &&ItemId| match self.items.get(*id) {
             Some(item) => item.role.is_open(),
-            None => !self.removed_items.contains(id),
+            None => !self.removed_items.contains(*id),
         };
-        let mut rows: Vec<ItemId> = seen.rows.into_iter().filter(still_open).collect();
+        let mut rows: Vec<ItemId> = seen.rows.iter().filter(still_open).copied().collect();
         let reopened = self.items.values().filter(|item| item.role.is_open() && self.is_beneath(item, id)).map(|item| item.id);
         for item in reopened.collect::<Vec<_>>() {
             if !rows.contains(&item) {
@@ -158,6 +167,24 @@ impl<'a> Draft<'a> {
             }
         }
         Capped { rows, truncated: seen.truncated }
+    }
+
+    /// The same for an item inside a subtree that was shown whole.
+    fn open_in_subtree(&self, id: ItemId) -> Capped<ItemId> {
+        let mut rows = Vec::new();
+        let mut ahead = vec![id];
+        while let Some(next) = ahead.pop() {
+            for child in self.children.get(&next).into_iter().flatten().filter_map(|child| self.item(*child)) {
+                ahead.push(child.id);
+                if child.role.is_open() {
+                    rows.push(child.id);
+                }
+            }
+            if rows.len() > limits::OPEN_SHOWN {
+                return Capped { rows, truncated: true };
+            }
+        }
+        Capped { rows, truncated: self.seen.subtree.truncated }
     }
 
     fn is_beneath(&self, item: &Item, ancestor: ItemId) -> bool {

@@ -118,6 +118,11 @@ impl Edge {
         }
     }
 
+    /// Its ends in the order in which its author wrote them.
+    pub fn written(&self) -> (ItemId, ItemId) {
+        if self.inverse { (self.to, self.from) } else { (self.from, self.to) }
+    }
+
     /// The end that is not `item`.
     pub fn other(&self, item: ItemId) -> ItemId {
         if self.from == item { self.to } else { self.from }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::limits;
@@ -9,7 +11,8 @@ use crate::model::{EdgeKind, Item, ItemId, ItemRef, Role};
 use crate::store::{Around, EdgeReach, Filter, Order, ProjectRef, SortBy};
 
 /// One blocker of an item.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct BlockedBy {
     /// The blocker.
     pub item: Item,
@@ -22,7 +25,8 @@ pub struct BlockedBy {
 }
 
 /// An item that is held up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct BlockedItem {
     /// The item.
     pub item: Item,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::model::{Item, ItemRef, Name, Project, Timestamp};
@@ -9,11 +11,13 @@ use crate::store::{Around, NoteReach, ProjectRef};
 use crate::workflow::{ExpectedNote, Guide};
 
 /// One item with its contract and its claim.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ItemContext {
     /// The item.
     pub item: Item,
-    /// The rules it is under.
+    /// The rules it is under; named in the item, so they are not written out with it.
+    #[serde(skip)]
     pub project: Arc<Project>,
     /// Its ancestors, the root first.
     pub ancestors: Vec<Item>,

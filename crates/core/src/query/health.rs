@@ -1,5 +1,7 @@
 //! What is going on in a project, and what happened since somebody last looked.
 
+use serde::Serialize;
+
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::limits;
@@ -8,7 +10,7 @@ use crate::store::{Around, ClaimTally, EventFilter, Filter, NoteReach, Order, Pr
 use crate::workflow::Guide;
 
 /// Work that cannot go on because notes are missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stalled {
     /// The item.
     pub item: Item,

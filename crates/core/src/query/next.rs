@@ -1,5 +1,7 @@
 //! What to work on next: ready work, the best first.
 
+use serde::Serialize;
+
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::model::{Item, ItemRef, Name, Role, Tag};
@@ -27,7 +29,8 @@ pub struct NextQuery {
 }
 
 /// An item that could be worked on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Ready {
     /// The item.
     pub item: Item,

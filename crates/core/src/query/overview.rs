@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::limits;
@@ -9,7 +11,8 @@ use crate::model::{Item, ItemId, ItemRef};
 use crate::store::{Around, ChildTally, Filter, Order, ProjectRef, SortBy};
 
 /// An item with how its direct children stand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct OverviewEntry {
     /// The item.
     pub item: Item,
@@ -22,7 +25,7 @@ pub struct OverviewEntry {
 }
 
 /// Items with how their children stand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Overview {
     /// The items, the newest first.
     pub entries: Vec<OverviewEntry>,

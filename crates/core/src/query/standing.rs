@@ -21,6 +21,33 @@ pub struct Standing {
     pub phases: u8,
 }
 
+/// What is to be expected of an item's next move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prospect {
+    /// It can go on, to this role by this trigger.
+    Ready(Trigger, Role),
+    /// Blockers hold it up.
+    Waiting,
+    /// It was put aside.
+    Aside,
+    /// It is closed.
+    Closed,
+}
+
+impl Standing {
+    /// What is to be expected of its next move. Notes are not looked at: they can be written at any time.
+    pub fn prospect(&self) -> Prospect {
+        match (self.item.role, self.next) {
+            (Role::Terminal, _) => Prospect::Closed,
+            (Role::Blocked, _) => Prospect::Aside,
+            (Role::Queue | Role::Work | Role::Review, Some((trigger, role))) if self.blockers.is_empty() => {
+                Prospect::Ready(trigger, role)
+            }
+            (Role::Queue | Role::Work | Role::Review, _) => Prospect::Waiting,
+        }
+    }
+}
+
 impl Engine {
     /// Where an item stands and what its next move would be. Changes nothing.
     pub async fn standing(&self, project: &ProjectRef, item: &ItemRef) -> Result<Standing, Error> {

@@ -1,5 +1,7 @@
 //! Why is nothing ready? Every reason for every item, with the act that would clear it.
 
+use serde::Serialize;
+
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::limits;
@@ -9,7 +11,7 @@ use crate::readiness::{Obstacle, What, obstacles};
 use crate::store::{Around, EdgeReach, Filter, Order, ProjectRef, Scope, SortBy};
 
 /// One item with everything that keeps it from being handed out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Why {
     /// The item.
     pub item: Item,

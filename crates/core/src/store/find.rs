@@ -120,9 +120,11 @@ pub struct ClaimTally {
 }
 
 /// How an item's direct children stand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ChildTally {
-    /// By role, in the order of [`Role::ALL`].
+    /// By role, in the order of [`Role::ALL`]; written out with the roles' names.
+    #[serde(serialize_with = "by_role")]
     pub by_role: [u64; 5],
     /// By claim.
     pub claims: ClaimTally,
@@ -165,4 +167,8 @@ pub struct ScanPage {
     pub rows: ScanRows,
     /// Where the next page begins; `None` at the end.
     pub next: Option<String>,
+}
+
+fn by_role<S: serde::Serializer>(counts: &[u64; 5], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Role::ALL.iter().map(|role| role.as_str()).zip(counts))
 }

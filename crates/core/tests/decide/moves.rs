@@ -317,3 +317,17 @@ fn a_forged_fence_is_refused() {
     let refused = scene.edit_fenced(item, "ann", fence).expect_err("nobody was given this fence");
     assert_eq!(refused.reason, Reason::ForeignClaim);
 }
+
+#[test]
+fn closing_a_subtree_never_closes_over_an_open_part() {
+    for cancel in [false, true] {
+        let mut scene = Scene::new(Workflow::standard());
+        let root = scene.item("root");
+        let middle = scene.child(root, "middle");
+        let leaf = scene.child(middle, "leaf");
+        scene.claim(leaf, "ann").expect("nobody holds it");
+        let closed = scene.close_beneath(root, cancel);
+        assert_eq!(closed, [(leaf, false), (middle, false)], "the leaf is ann's, so its parent stays open too");
+        scene.world.check();
+    }
+}

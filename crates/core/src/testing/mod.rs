@@ -1,8 +1,10 @@
-#![expect(clippy::expect_used, clippy::missing_panics_doc, clippy::indexing_slicing, clippy::panic, reason = "tests stop at the first thing that is wrong")]
 //! A world of plain rows for tests of decisions: it shows a command exactly what its scope names and no more, so that
 //! a scope that forgets something fails here before it fails in a database.
 //!
 //! It is a model to compare with, not a store: it is never compiled into a program.
+#![expect(clippy::missing_panics_doc, reason = "tests stop at the first thing that is wrong")]
+
+pub mod acts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -66,6 +68,26 @@ impl World {
         world
     }
 
+    /// Rows that were read elsewhere, to be checked.
+    pub fn of(
+        now: Timestamp,
+        projects: Vec<Project>,
+        items: Vec<Item>,
+        edges: Vec<Edge>,
+        notes: Vec<Note>,
+        events: Vec<Event>,
+    ) -> Self {
+        Self {
+            now,
+            projects: projects.into_iter().map(|project| (project.id, project)).collect(),
+            items: items.into_iter().map(|item| (item.id, item)).collect(),
+            edges: edges.into_iter().map(|edge| (edge.id, edge)).collect(),
+            notes: notes.into_iter().map(|note| ((note.item, note.key.clone()), note)).collect(),
+            events,
+            calls: 0,
+        }
+    }
+
     /// The project every test is in.
     pub fn project() -> ProjectRef {
         ProjectRef::Slug(Slug::parse("test").expect("a slug"))
@@ -85,6 +107,8 @@ impl World {
 
     /// Runs a command the way a store does, minus the disk.
     pub fn run<C: Command>(&mut self, call: &Call, command: &C) -> Result<C::Output, Error> {
+        // No two commands are decided in the same moment, as with a real clock, nearly.
+        self.now = Timestamp::from_millis(self.now.as_millis() + 1);
         let mut seen = self.slice(&command.scope(call));
         for _ in 0..limits::LOOK_ROUNDS {
             match command.decide(call, &seen)? {

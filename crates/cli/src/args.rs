@@ -1,0 +1,134 @@
+//! The command line: its verbs and the options they share. Each verb's own options stand with the verb.
+
+use std::ffi::OsString;
+
+use clap::{Args, Parser, Subcommand};
+use docket_core::limits;
+
+use crate::command;
+use crate::exit::Failure;
+use crate::output::escape;
+
+const ABOUT: &str = "The work server for fleets of AI agents: one graph of work items, gates that must be passed, claims that \
+                     cannot be held twice.";
+
+const EXAMPLES: &str = "\
+Examples:
+  docket init                              make a database here, and show how to connect an agent
+  docket item add \"Write the parser\" --priority high
+  docket claim --next                      take the best ready work
+  docket advance DOC-1 start               move it on; refusals say what is missing
+  docket why                               why is nothing ready?
+
+Exit codes:
+  0 done   1 doctor found something   2 usage, validation or not found   3 environment or configuration
+  4 not allowed   5 conflict, or refused by a rule   6 unavailable   7 over capacity
+
+Environment:
+  DOCKET_DB, DOCKET_ACTOR, DOCKET_CONFIG   as --db, --actor and --config
+  DOCKET_LOG (or RUST_LOG)                 what is logged to standard error, such as \"info\"
+  AGENT_CONFIG_DIR, DEGRADED_MODE_POLICY   as the task-orchestrator reads them
+  NO_COLOR                                 no colours";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "docket", version, about = ABOUT, after_help = EXAMPLES, max_term_width = 110)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What every verb understands.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Globals {
+    /// The database: sqlite:PATH or a path [default: .docket/docket.db here or above, else your data folder]
+    #[arg(long, global = true, value_name = "DATABASE")]
+    pub(crate) db: Option<String>,
+    /// The project, by its slug [default: the only one, else the one docket.toml names]
+    #[arg(long, global = true, value_name = "SLUG")]
+    pub(crate) project: Option<String>,
+    /// Who acts, as KIND:NAME; kinds are user, orchestrator, subagent, external [default: you]
+    #[arg(long, global = true, value_name = "KIND:NAME")]
+    pub(crate) actor: Option<String>,
+    /// The configuration file [default: docket.toml here or above]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<String>,
+    /// Answer in JSON, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Make a database here, and show how to connect an agent to it
+    Init(command::init::Args),
+    /// Serve agents over MCP on standard input and output
+    Mcp(command::mcp::Args),
+}
+
+/// Reads the command line. Help and errors are printed here; the exit code says which it was.
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, u8> {
+    let mut text = Vec::with_capacity(arguments.len());
+    let json = arguments.iter().any(|argument| argument == "--json");
+    for (index, argument) in arguments.into_iter().enumerate() {
+        match argument.into_string() {
+            Ok(argument) => text.push(argument),
+            Err(_) => {
+                let failure = Failure::bad_utf8(format!("argument {index} is not UTF-8 text"));
+                crate::output::report(&failure, json);
+                return Err(failure.code());
+            }
+        }
+    }
+    let harmless = text.iter().all(|argument| {
+        argument.chars().nth(limits::ECHO_CHARS).is_none() && !argument.chars().any(escape::is_harmful)
+    });
+    Cli::try_parse_from(text).map_err(|error| {
+        if !error.use_stderr() {
+            _ = error.print();
+            return crate::exit::OK;
+        }
+        if json {
+            let message = error.render().to_string();
+            let message = shorten(message.trim_start_matches("error: ").trim());
+            let failure = Failure::from(docket_core::Error::validation(docket_core::Reason::BadValue, message));
+            crate::output::report(&failure, true);
+        } else if harmless {
+            _ = error.print();
+        } else {
+            crate::output::say(&shorten(&error.render().to_string()));
+        }
+        crate::exit::USAGE
+    })
+}
+
+/// Text that repeats arguments, with none of them at length and nothing in it that a terminal acts on.
+fn shorten(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let words: Vec<String> = line.split(' ').map(docket_core::echo).collect();
+        words.join(" ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_is_repeated_is_short_and_harmless() {
+        let long = format!("error: '{}' is bad", "x".repeat(10_000));
+        let short = super::shorten(&long);
+        assert!(short.chars().count() < 300 && short.ends_with("is bad"), "{short}");
+        assert!(!super::shorten("a \u{1b}[31m b").contains('\u{1b}'));
+    }
+}

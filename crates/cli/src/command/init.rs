@@ -1,0 +1,219 @@
+//! `docket init`: makes a database and a project here, and shows how to connect an agent to it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use docket_core::model::{KeyPrefix, Project, Slug, Title};
+use docket_core::store::Store;
+use docket_core::workflow::Workflow;
+use docket_core::{Engine, Error, Reason};
+use crate::shim::{surface, surfaces};
+use docket_store_sqlite::SqliteOptions;
+use serde::Serialize;
+
+use super::clients::{self, Clients};
+use super::mcp::{DEFAULT_PROJECT, make_project, preset_of};
+use crate::config::locate::{DATABASE, Origin};
+use crate::exit::Failure;
+use crate::output::{Paint, escape};
+use crate::session::{Shell, apply_rules, make_folder_of, open, resolve};
+
+const ABOUT: &str = "\
+Make a database here, and show how to connect an agent to it.
+
+Makes .docket/docket.db (or the database that --db names) with one project, and prints configuration to paste into
+MCP clients. To run it again with the same answers changes nothing and prints the configuration again.";
+
+const EXAMPLES: &str = "\
+Examples:
+  docket init
+  docket init --name \"Web shop\" --prefix WEB
+  docket --project web init --preset standard --dir ~/work/web";
+
+#[derive(Debug, clap::Args)]
+#[command(long_about = ABOUT, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The project's name for people [default: the folder's name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The first half of its keys, such as WEB in WEB-17 [default: from the project's slug]
+    #[arg(long, value_name = "PREFIX")]
+    prefix: Option<String>,
+    /// The workflow to begin with: standard or task-orchestrator [default: the one of the surface]
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// The set of tools that agents are given
+    #[arg(long, value_name = "NAME", default_value = surfaces()[0])]
+    surface: String,
+    /// The folder to make it in [default: this one]
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<String>,
+}
+
+/// What `init` answers.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ready<'r> {
+    database: String,
+    created: bool,
+    project: &'r Project,
+    clients: Clients,
+}
+
+pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
+    surface(&args.surface)?;
+    let folder = args.dir.as_deref().map_or_else(|| shell.around.cwd.clone(), |dir| resolve(&shell.around, dir));
+    let config = shell.configuration()?;
+    let caller = shell.caller(&config)?;
+    let answers = Answers::read(shell, &args, config.project.slug.clone())?;
+    let path = database_path(shell, &folder)?;
+    let created = !crate::config::locate::exists(&path)?;
+    make_folder_of(&path)?;
+    ignore(&path)?;
+    let store = open(SqliteOptions::new(&path).create(true).durability(config.durability.unwrap_or_default())).await?;
+    let engine = Engine::new(Arc::clone(&store) as Arc<dyn Store>);
+    let projects = store.projects().await?;
+    let there = match (&answers.slug, projects.as_slice()) {
+        (Some(slug), projects) => projects.iter().find(|project| project.slug == *slug),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    };
+    let project = if let Some(project) = there {
+        let project = apply_rules(&engine, &caller, &config, project).await?;
+        answers.check(&project)?;
+        project
+    } else {
+        let named = answers.name.clone().or_else(|| config.project.name.clone()).or_else(|| folder_title(&folder));
+        let mut config = config.clone();
+        config.project.name = named;
+        config.project.prefix = answers.prefix.clone().or(config.project.prefix);
+        config.project.preset = answers.preset.or(config.project.preset);
+        let slug = match answers.slug.clone() {
+            Some(slug) => slug,
+            None => folder_slug(&folder)?,
+        };
+        config.project.slug = Some(slug.clone());
+        make_project(&engine, &caller, &config, slug, preset_of(&args.surface)).await?
+    };
+    store.close().await;
+    let clients = Clients::new(&path, &project.slug, &args.surface);
+    let ready = Ready { database: path.display().to_string(), created, project: &project, clients };
+    shell.out.answer(&ready, |paint| render(&ready, paint))
+}
+
+/// What the caller said of the project.
+struct Answers {
+    slug: Option<Slug>,
+    name: Option<Title>,
+    prefix: Option<KeyPrefix>,
+    preset: Option<&'static str>,
+}
+
+impl Answers {
+    fn read(shell: &Shell, args: &Args, configured: Option<Slug>) -> Result<Self, Failure> {
+        let preset = match args.preset.as_deref() {
+            None => None,
+            Some(name) => {
+                Workflow::preset(name).map_err(|invalid| invalid.at("--preset"))?;
+                Workflow::PRESETS.into_iter().find(|preset| *preset == name)
+            }
+        };
+        Ok(Self {
+            slug: shell.named_project()?.or(configured),
+            name: args.name.as_deref().map(Title::parse).transpose().map_err(|invalid| invalid.at("--name"))?,
+            prefix: args.prefix.as_deref().map(KeyPrefix::parse).transpose().map_err(|invalid| invalid.at("--prefix"))?,
+            preset,
+        })
+    }
+
+    /// Refuses to pretend that a project which is there was made with these answers.
+    fn check(&self, project: &Project) -> Result<(), Failure> {
+        let differs = [
+            self.name.as_ref().filter(|name| **name != project.name).map(|_| format!("its name is \"{}\"", project.name)),
+            self.prefix.as_ref().filter(|prefix| **prefix != project.prefix).map(|_| format!("its prefix is {}", project.prefix)),
+            self.preset
+                .filter(|preset| *preset != project.workflow.preset.as_str())
+                .map(|_| format!("its preset is {}", project.workflow.preset)),
+        ];
+        let differs: Vec<String> = differs.into_iter().flatten().collect();
+        if differs.is_empty() {
+            return Ok(());
+        }
+        Err(Error::conflict(
+            Reason::Duplicate,
+            format!(
+                "the project \"{}\" is there already and {}: `docket project set` changes a project, --project names another",
+                project.slug,
+                differs.join(" and ")
+            ),
+        )
+        .into())
+    }
+}
+
+/// Where the database goes: as `--db` says, else into the folder.
+fn database_path(shell: &Shell, folder: &Path) -> Result<PathBuf, Failure> {
+    let location = shell.location();
+    if let Ok(location) = &location {
+        if location.origin == Origin::Named {
+            return Ok(location.path.clone());
+        }
+    } else if shell.globals.db.is_some() || shell.around.docket_db.is_some() {
+        return location.map(|location| location.path);
+    }
+    if !folder.is_dir() {
+        return Err(Failure::environment(format!("{}: there is no such folder", folder.display())));
+    }
+    let path = folder.join(DATABASE);
+    if let Some(other) = location.ok().filter(|location| location.origin == Origin::Found && location.path != path) {
+        shell.out.remark(&format!(
+            "note: {} was used here until now; the new database takes its place in this folder",
+            other.path.display()
+        ));
+    }
+    Ok(path)
+}
+
+/// Keeps the database out of git, where it lies in a folder of its own.
+fn ignore(database: &Path) -> Result<(), Failure> {
+    let Some(folder) = database.parent().filter(|folder| folder.file_name().is_some_and(|name| name == ".docket")) else {
+        return Ok(());
+    };
+    let file = folder.join(".gitignore");
+    if crate::config::locate::exists(&file)? {
+        return Ok(());
+    }
+    std::fs::write(&file, "*\n").map_err(|error| Failure::environment(format!("{}: cannot be written: {error}", file.display())))
+}
+
+fn folder_title(folder: &Path) -> Option<Title> {
+    Title::parse(folder.file_name()?.to_str()?).ok()
+}
+
+/// The folder's name as a slug: what is neither letter nor digit becomes a hyphen.
+fn folder_slug(folder: &Path) -> Result<Slug, Failure> {
+    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let slug: String = words.join("-").chars().take(64).collect();
+    Ok(Slug::parse(&slug).or_else(|_| Slug::parse(DEFAULT_PROJECT))?)
+}
+
+fn render(ready: &Ready<'_>, paint: Paint) -> Vec<String> {
+    let project = ready.project;
+    let mut lines = vec![
+        paint.good("Docket is ready."),
+        format!("  database  {}{}", ready.database, if ready.created { "" } else { " (was there)" }),
+        format!(
+            "  project   {} ({}), keys {}, {}, …; workflow {}",
+            project.slug,
+            escape::line(project.name.as_str()),
+            project.key(1),
+            project.key(2),
+            escape::line(project.workflow.preset.as_str())
+        ),
+        String::new(),
+        "To connect an agent, paste one of these:".to_owned(),
+    ];
+    lines.extend(clients::render(&ready.clients, paint));
+    lines
+}

@@ -1,0 +1,117 @@
+//! `docket mcp`: serves one connection over standard input and output.
+
+use std::sync::Arc;
+
+use docket_core::command::SetProject;
+use docket_core::model::{Project, Slug};
+use docket_core::store::{ProjectRef, Store};
+use docket_core::workflow::Workflow;
+use docket_core::{Code, Engine, Error, Kind, Reason};
+use crate::shim::{Settings, serve_stdio, surface, surfaces};
+use docket_store_sqlite::SqliteOptions;
+
+use crate::config::Configuration;
+use crate::exit::Failure;
+use crate::session::{Caller, Shell, apply_rules, make_folder_of, open};
+
+/// The project that is made when nobody names one and there is none.
+pub(super) const DEFAULT_PROJECT: &str = "default";
+
+const ABOUT: &str = "\
+Serve agents over MCP on standard input and output.
+
+The database is made when it is missing, and so is the project. Only the protocol is written to standard output; the
+log goes to standard error. Several servers may run on one database at the same time.";
+
+const EXAMPLES: &str = "\
+Examples:
+  docket mcp
+  docket mcp --project web --actor subagent:parser-1
+  docket --db sqlite:/srv/work.db mcp --surface task-orchestrator";
+
+#[derive(Debug, clap::Args)]
+#[command(long_about = ABOUT, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The set of tools to serve
+    #[arg(long, value_name = "NAME", default_value = surfaces()[0])]
+    surface: String,
+}
+
+pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
+    let served = surface(&args.surface)?;
+    let config = shell.configuration()?;
+    let caller = shell.caller(&config)?;
+    let location = shell.location()?;
+    make_folder_of(&location.path)?;
+    let options = SqliteOptions::new(&location.path).create(true).durability(config.durability.unwrap_or_default());
+    let store = open(options).await?;
+    let engine = Engine::new(Arc::clone(&store) as Arc<dyn Store>);
+    let projects = store.projects().await?;
+    let slug = wanted(&projects, shell.named_project()?, &config)?;
+    let project = match projects.into_iter().find(|project| project.slug == slug) {
+        Some(project) => apply_rules(&engine, &caller, &config, &project).await?,
+        None => make_project(&engine, &caller, &config, slug, preset_of(&args.surface)).await?,
+    };
+    tracing::info!(database = %location.path.display(), project = %project.slug, surface = args.surface, "serving");
+    let settings = Settings {
+        engine,
+        project: ProjectRef::Id(project.id),
+        principal: caller.principal.clone(),
+        actor: caller.explicit.then(|| caller.actor.clone()),
+        policy: caller.policy,
+        require_actor: config.identity.require_actor.unwrap_or(false),
+    };
+    let served = serve_stdio(settings, served).await;
+    store.close().await;
+    served.map_err(|error| {
+        tracing::debug!(error = &error as &dyn std::error::Error, "the connection ended");
+        Failure::environment(format!("the connection ended: {error}"))
+    })
+}
+
+/// The preset that goes with a surface.
+pub(super) fn preset_of(surface: &str) -> &'static str {
+    Workflow::PRESETS.into_iter().find(|preset| *preset == surface).unwrap_or(Workflow::PRESETS[0])
+}
+
+/// The project to serve: the one named, the one the configuration names, the only one, or a new one.
+fn wanted(projects: &[Project], named: Option<Slug>, config: &Configuration) -> Result<Slug, Failure> {
+    if let Some(slug) = named.or_else(|| config.project.slug.clone()) {
+        return Ok(slug);
+    }
+    match projects {
+        [] => Ok(Slug::parse(DEFAULT_PROJECT)?),
+        [only] => Ok(only.slug.clone()),
+        several => {
+            let known: Vec<&str> = several.iter().map(|project| project.slug.as_str()).collect();
+            let message = format!("this database has several projects ({}): say which one is meant", known.join(", "));
+            Err(Error::new(Kind::Permanent, Code::ProjectRequired, Reason::ProjectRequired, message).into())
+        }
+    }
+}
+
+/// Makes a project with the rules of the configuration, over a preset.
+pub(super) async fn make_project(
+    engine: &Engine,
+    caller: &Caller,
+    config: &Configuration,
+    slug: Slug,
+    preset: &str,
+) -> Result<Project, Failure> {
+    let meant = config.project.slug.as_ref().is_none_or(|configured| *configured == slug);
+    let ours = if meant { config.clone() } else { Configuration::default() };
+    let workflow = match ours.workflow(None, preset)? {
+        Some(workflow) => workflow,
+        None => Workflow::preset(preset)?,
+    };
+    let set = SetProject {
+        slug,
+        name: ours.project.name,
+        prefix: ours.project.prefix,
+        workflow: Some(workflow),
+        schemas: ours.schemas,
+        // Another server that starts at the same moment may have made it: then it is as good as ours.
+        must_be_new: false,
+    };
+    Ok(engine.run(caller.call(), set).await?.project)
+}

@@ -1,0 +1,215 @@
+//! What the files and the environment say: found, read, and turned into what a project's rules shall be.
+//!
+//! The rules themselves are the core's; here they are only spelled. What belongs to a project is applied to the database,
+//! what belongs to the process stays here.
+
+mod docket_toml;
+pub(crate) mod locate;
+mod nearest;
+mod node;
+mod parse;
+mod task_orchestrator;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use docket_core::model::{DegradedMode, KeyPrefix, Name, Slug, Title, Trigger};
+use docket_core::workflow::{Lifecycle, RankBy, ReviewPhase, Schemas, Status, Transitions, Workflow};
+use docket_core::{Gate, Invalid};
+use docket_store_sqlite::Durability;
+
+pub(crate) use node::ConfigError;
+
+use locate::Surroundings;
+
+/// The name of our own configuration file.
+pub(crate) const DOCKET_TOML: &str = "docket.toml";
+/// Where the task-orchestrator keeps its own.
+const TASK_ORCHESTRATOR: &str = ".taskorchestrator/config.yaml";
+
+const DURABILITIES: [(&str, Durability); 2] = [("full", Durability::Full), ("normal", Durability::Normal)];
+const POLICIES: [(&str, DegradedMode); 3] = [
+    ("accept-cached", DegradedMode::AcceptCached),
+    ("accept-self-reported", DegradedMode::AcceptSelfReported),
+    ("reject", DegradedMode::Reject),
+];
+const LOG_LEVELS: [(&str, &str); 6] =
+    [("off", "off"), ("error", "error"), ("warn", "warn"), ("info", "info"), ("debug", "debug"), ("trace", "trace")];
+/// The triggers that may leave a label.
+const LABELLED: [Trigger; 8] = [
+    Trigger::Start,
+    Trigger::Complete,
+    Trigger::Block,
+    Trigger::Hold,
+    Trigger::Resume,
+    Trigger::Cancel,
+    Trigger::Reopen,
+    Trigger::Cascade,
+];
+
+/// What the files say, all together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Configuration {
+    /// The files that were read.
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) project: ProjectSettings,
+    /// The switches that differ from the preset.
+    pub(crate) workflow: Option<WorkflowPatch>,
+    pub(crate) schemas: Option<Schemas>,
+    pub(crate) durability: Option<Durability>,
+    pub(crate) identity: Identity,
+    pub(crate) log_level: Option<&'static str>,
+    /// What was passed over, to be told once there is somebody to tell it to.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Which project the files are about.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ProjectSettings {
+    pub(crate) slug: Option<Slug>,
+    pub(crate) name: Option<Title>,
+    pub(crate) prefix: Option<KeyPrefix>,
+    pub(crate) preset: Option<&'static str>,
+}
+
+/// How actors are believed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Identity {
+    pub(crate) policy: Option<DegradedMode>,
+    pub(crate) require_actor: Option<bool>,
+}
+
+/// The switches of a workflow that a file changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct WorkflowPatch {
+    statuses: Option<Vec<Status>>,
+    initial: Option<Name>,
+    reopened: Option<Name>,
+    transitions: Option<Transitions>,
+    review_phase: Option<ReviewPhase>,
+    require_review: Option<bool>,
+    max_depth: Option<u8>,
+    gates: Option<BTreeSet<Gate>>,
+    claims: ClaimsPatch,
+    close_parents: Option<Lifecycle>,
+    /// All labels, in place of the preset's.
+    only_labels: Option<BTreeMap<Trigger, Name>>,
+    /// Single labels; `None` takes one away.
+    labels: BTreeMap<Trigger, Option<Name>>,
+    ranking: Option<Vec<RankBy>>,
+}
+
+/// The same for leases.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ClaimsPatch {
+    ttl_seconds: Option<u32>,
+    per_agent: Option<u32>,
+    renew_on_write: Option<bool>,
+}
+
+impl Configuration {
+    /// Finds and reads the files, ours over the task-orchestrator's, and what the environment overrides.
+    pub(crate) fn load(around: &Surroundings, explicit: Option<&Path>) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        let ours = match explicit {
+            Some(file) => Some(around.cwd.join(file)),
+            None => around.find_up(DOCKET_TOML)?,
+        };
+        if let Some(file) = find_theirs(around, ours.as_deref())? {
+            task_orchestrator::read(&file, &mut config)?;
+            config.files.push(file);
+        }
+        if let Some(file) = ours {
+            docket_toml::read(&file, &mut config)?;
+            config.files.push(file);
+        }
+        if let Some(policy) = &around.degraded_mode_policy {
+            config.identity.policy = Some(policy.parse().map_err(|invalid: Invalid| ConfigError {
+                file: PathBuf::from("environment"),
+                place: None,
+                key: "DEGRADED_MODE_POLICY".to_owned(),
+                message: invalid.message,
+            })?);
+        }
+        Ok(config)
+    }
+
+    /// The workflow that the files ask for, given the one there is; `None` when they say nothing of it.
+    pub(crate) fn workflow(&self, present: Option<&Workflow>, otherwise: &str) -> Result<Option<Workflow>, Invalid> {
+        if self.workflow.is_none() && self.project.preset.is_none() {
+            return Ok(None);
+        }
+        let base = match (self.project.preset, present) {
+            (Some(preset), _) => Workflow::preset(preset)?,
+            // A preset that a newer version brought stays as it is stored.
+            (None, Some(present)) => Workflow::preset(present.preset.as_str()).unwrap_or_else(|_| present.clone()),
+            (None, None) => Workflow::preset(otherwise)?,
+        };
+        let workflow = self.workflow.clone().unwrap_or_default().onto(base);
+        workflow.check()?;
+        Ok(Some(workflow))
+    }
+
+    /// Whether the files say anything of a project's rules.
+    pub(crate) fn has_rules(&self) -> bool {
+        self.workflow.is_some() || self.schemas.is_some() || self.project.preset.is_some() || self.project.name.is_some()
+    }
+}
+
+impl WorkflowPatch {
+    fn onto(self, mut workflow: Workflow) -> Workflow {
+        fn set<T>(field: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *field = value;
+            }
+        }
+        set(&mut workflow.statuses, self.statuses);
+        set(&mut workflow.initial, self.initial);
+        set(&mut workflow.reopened, self.reopened);
+        set(&mut workflow.transitions, self.transitions);
+        set(&mut workflow.review_phase, self.review_phase);
+        set(&mut workflow.require_review, self.require_review);
+        set(&mut workflow.max_depth, self.max_depth);
+        set(&mut workflow.gates, self.gates);
+        set(&mut workflow.claims.ttl_seconds, self.claims.ttl_seconds);
+        set(&mut workflow.claims.per_agent, self.claims.per_agent);
+        set(&mut workflow.claims.renew_on_write, self.claims.renew_on_write);
+        set(&mut workflow.close_parents, self.close_parents);
+        set(&mut workflow.labels, self.only_labels);
+        set(&mut workflow.ranking, self.ranking);
+        for (trigger, label) in self.labels {
+            match label {
+                Some(label) => workflow.labels.insert(trigger, label),
+                None => workflow.labels.remove(&trigger),
+            };
+        }
+        workflow
+    }
+}
+
+/// The task-orchestrator's file: where its own variable says, else in the working folder, else beside ours or above.
+fn find_theirs(around: &Surroundings, ours: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
+    if let Some(folder) = &around.agent_config_dir {
+        let folder = around.cwd.join(folder);
+        if !folder.is_dir() {
+            return Err(ConfigError {
+                file: folder,
+                place: None,
+                key: "AGENT_CONFIG_DIR".to_owned(),
+                message: "names a folder that is not there".to_owned(),
+            });
+        }
+        let file = folder.join(TASK_ORCHESTRATOR);
+        return Ok(locate::exists(&file)?.then_some(file));
+    }
+    let beside = ours.and_then(Path::parent).map(|folder| folder.join(TASK_ORCHESTRATOR));
+    match around.find_up(TASK_ORCHESTRATOR)? {
+        Some(file) => Ok(Some(file)),
+        None => match beside {
+            Some(file) if locate::exists(&file)? => Ok(Some(file)),
+            Some(_) | None => Ok(None),
+        },
+    }
+}

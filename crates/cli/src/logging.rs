@@ -1,0 +1,31 @@
+//! The log: on standard error, for whoever runs the program. It says nothing above warnings unless it is asked to.
+
+use std::io::IsTerminal;
+use std::sync::OnceLock;
+
+use tracing_subscriber::EnvFilter;
+
+use crate::config::locate::Surroundings;
+use crate::exit::Failure;
+
+static STARTED: OnceLock<()> = OnceLock::new();
+
+/// Starts the log, once: as the environment says, else as the configuration says, else warnings.
+pub(crate) fn start(around: &Surroundings, configured: Option<&str>) -> Result<(), Failure> {
+    if STARTED.set(()).is_err() {
+        return Ok(());
+    }
+    let filter = around.log_filter.as_deref().or(configured).unwrap_or("warn");
+    let filter: EnvFilter = filter.parse().map_err(|error| {
+        Failure::environment(format!("DOCKET_LOG or RUST_LOG: \"{}\" is not a log filter: {error}", docket_core::echo(filter)))
+    })?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .with_target(false)
+        .compact();
+    // Somebody else's log in the same process would be as good.
+    _ = log.try_init();
+    Ok(())
+}

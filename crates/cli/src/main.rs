@@ -1,0 +1,47 @@
+//! The `docket` program: the composition root. It alone knows all crates, and it holds no rule.
+
+mod args;
+mod command;
+mod config;
+mod exit;
+mod logging;
+mod output;
+mod session;
+mod shim;
+
+use std::process::ExitCode;
+
+use args::Cli;
+use config::locate::Surroundings;
+use exit::Failure;
+use output::Output;
+use session::Shell;
+
+fn main() -> ExitCode {
+    let cli = match args::parse(std::env::args_os().collect()) {
+        Ok(cli) => cli,
+        Err(code) => return ExitCode::from(code),
+    };
+    let json = cli.globals.json;
+    match run(cli) {
+        Ok(()) => ExitCode::from(exit::OK),
+        Err(failure) => {
+            output::report(&failure, json);
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    let out = Output::new(cli.globals.json);
+    let shell = Shell { around: Surroundings::read()?, globals: cli.globals, out };
+    if shell.around.log_filter.is_some() {
+        logging::start(&shell.around, None)?;
+    }
+    // One thread is enough: SQLite has threads of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::environment(format!("the program cannot start its runtime: {error}")))?;
+    runtime.block_on(command::run(&shell, cli.verb))
+}

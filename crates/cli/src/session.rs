@@ -1,0 +1,323 @@
+//! What a command works with: the database it found, the project it is about, and who acts.
+//!
+//! Nothing is opened before a command asks for it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use docket_core::command::SetProject;
+use docket_core::engine::Call;
+use docket_core::model::{
+    ActorClaim, ActorKind, Attribution, DegradedMode, Item, ItemRef, Key, Name, Project, ProjectId, Slug, Verification,
+};
+use docket_core::store::{ProjectRef, Store, StoreError};
+use docket_core::{Code, Engine, Error, Kind, Reason, echo};
+use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
+
+use crate::args::Globals;
+use crate::config::Configuration;
+use crate::config::locate::{Location, Origin, Surroundings};
+use crate::exit::Failure;
+use crate::output::Output;
+
+/// What is known before anything is opened.
+#[derive(Debug)]
+pub(crate) struct Shell {
+    pub(crate) globals: Globals,
+    pub(crate) around: Surroundings,
+    pub(crate) out: Output,
+}
+
+/// What a command does to the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It looks.
+    Read,
+    /// It writes: the configuration's rules are applied first.
+    Write,
+}
+
+/// A database with its engine, and the project at hand.
+pub(crate) struct Session {
+    pub(crate) engine: Engine,
+    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) out: Output,
+    /// All projects of the database.
+    pub(crate) projects: Vec<Project>,
+    caller: Caller,
+    chosen: Chosen,
+}
+
+/// Which project a command is about.
+enum Chosen {
+    /// This one; `true` when the caller named it, so that nothing outside of it is to be seen.
+    One(ProjectId, bool),
+    /// None, and why.
+    None(Box<Error>),
+}
+
+/// Who acts.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// The local user.
+    pub(crate) principal: Name,
+    /// Who acts, as was said, else the local user.
+    pub(crate) actor: Attribution,
+    /// Whether somebody said it.
+    pub(crate) explicit: bool,
+    pub(crate) policy: DegradedMode,
+}
+
+impl Caller {
+    /// The circumstances of one request.
+    pub(crate) fn call(&self) -> Call {
+        Call {
+            principal: self.principal.clone(),
+            by: Some(self.actor.clone()),
+            policy: self.policy,
+            request: None,
+            seed: uuid::Uuid::new_v4().as_u128(),
+        }
+    }
+}
+
+impl Shell {
+    /// The configuration of this place.
+    pub(crate) fn configuration(&self) -> Result<Configuration, Failure> {
+        let explicit = self.globals.config.as_deref().or(self.around.docket_config.as_deref());
+        let config = Configuration::load(&self.around, explicit.map(Path::new))?;
+        crate::logging::start(&self.around, config.log_level)?;
+        for warning in &config.warnings {
+            tracing::warn!("{}", crate::output::escape::line(warning));
+        }
+        Ok(config)
+    }
+
+    /// Where the database is, or would be.
+    pub(crate) fn location(&self) -> Result<Location, Failure> {
+        self.around.database(self.globals.db.as_deref())
+    }
+
+    /// The project that the caller named.
+    pub(crate) fn named_project(&self) -> Result<Option<Slug>, Failure> {
+        let named = self.globals.project.as_deref().map(Slug::parse).transpose();
+        Ok(named.map_err(|invalid| invalid.at("--project"))?)
+    }
+
+    /// Who acts.
+    pub(crate) fn caller(&self, config: &Configuration) -> Result<Caller, Failure> {
+        let user = self.around.user.as_deref().and_then(|user| Name::parse(user).ok());
+        let principal = match user {
+            Some(user) => user,
+            None => Name::parse("local")?,
+        };
+        let said = self.globals.actor.as_deref().or(self.around.docket_actor.as_deref());
+        let actor = match said {
+            Some(said) => parse_actor(said)?,
+            None => ActorClaim { id: principal.clone(), kind: ActorKind::User, parent: None, proof: None },
+        };
+        Ok(Caller {
+            principal,
+            actor: Attribution { actor, verification: Verification::unchecked() },
+            explicit: said.is_some(),
+            policy: config.identity.policy.unwrap_or_default(),
+        })
+    }
+
+    /// Opens a database that is there.
+    pub(crate) async fn open_store(&self, access: Access, durability: Durability) -> Result<Arc<SqliteStore>, Failure> {
+        let location = self.location()?;
+        if !crate::config::locate::exists(&location.path)? {
+            return Err(no_database(&location));
+        }
+        let options = SqliteOptions::new(&location.path).durability(durability).read_only(access == Access::Read);
+        open(options).await
+    }
+
+    /// Opens the database and finds the project. A command that writes applies the configuration's rules first.
+    pub(crate) async fn session(&self, access: Access) -> Result<Session, Failure> {
+        let config = self.configuration()?;
+        let caller = self.caller(&config)?;
+        let named = self.named_project()?;
+        let store = self.open_store(access, config.durability.unwrap_or_default()).await?;
+        let mut session = Session {
+            engine: Engine::new(Arc::clone(&store) as Arc<dyn Store>),
+            projects: store.projects().await?,
+            store,
+            out: self.out,
+            caller,
+            chosen: Chosen::None(Box::new(Error::not_found("no project"))),
+        };
+        session.chosen = choose(&session.projects, named.as_ref(), config.project.slug.as_ref())?;
+        if let (Access::Write, Ok(project)) = (access, session.project()) {
+            let project = project.clone();
+            let applied = apply_rules(&session.engine, &session.caller, &config, &project).await?;
+            session.projects.iter_mut().filter(|known| known.id == applied.id).for_each(|known| *known = applied.clone());
+        }
+        Ok(session)
+    }
+}
+
+impl Session {
+    /// The project at hand, for commands that need one.
+    pub(crate) fn project(&self) -> Result<&Project, Failure> {
+        match &self.chosen {
+            Chosen::One(id, _) => self.projects.iter().find(|project| project.id == *id).ok_or_else(|| Error::not_found("no such project").into()),
+            Chosen::None(error) => Err(Error::clone(error).into()),
+        }
+    }
+
+    /// The same as the engine wants it.
+    pub(crate) fn project_ref(&self) -> Result<ProjectRef, Failure> {
+        Ok(ProjectRef::Id(self.project()?.id))
+    }
+
+    /// Where items named on the command line are looked up: keys and ids mean the same in the whole database, so it is
+    /// one project only if the caller said so.
+    pub(crate) fn scope(&self) -> ProjectRef {
+        match &self.chosen {
+            Chosen::One(id, true) => ProjectRef::Id(*id),
+            Chosen::One(_, false) | Chosen::None(_) => ProjectRef::Any,
+        }
+    }
+
+    /// The circumstances of one request.
+    pub(crate) fn call(&self) -> Call {
+        self.caller.call()
+    }
+
+    /// Who acts.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// An item's short key.
+    pub(crate) fn key(&self, item: &Item) -> Key {
+        match self.projects.iter().find(|project| project.id == item.project) {
+            Some(project) => project.key(item.number),
+            // A project made since we looked; its items have a number all the same.
+            None => Key { prefix: docket_core::model::KeyPrefix::parse("ITEM").unwrap_or_else(|_| unreachable!("a valid prefix")), number: item.number },
+        }
+    }
+}
+
+/// Opens a database, with its path in what goes wrong.
+pub(crate) async fn open(options: SqliteOptions) -> Result<Arc<SqliteStore>, Failure> {
+    let path = options.path.clone();
+    SqliteStore::open(options).await.map(Arc::new).map_err(|error| open_failure(&path, error))
+}
+
+/// What to say of a database that cannot be opened.
+pub(crate) fn open_failure(path: &Path, error: StoreError) -> Failure {
+    if let Some(source) = std::error::Error::source(&error) {
+        tracing::debug!(error = source, "the database cannot be opened");
+    }
+    let plain = Error::from(error);
+    let message = format!("{}: {}", path.display(), plain.message);
+    Error { message, ..plain }.into()
+}
+
+/// Gives a project the rules that the files ask for, where they differ from those it has.
+pub(crate) async fn apply_rules(
+    engine: &Engine,
+    caller: &Caller,
+    config: &Configuration,
+    project: &Project,
+) -> Result<Project, Failure> {
+    let meant = config.project.slug.as_ref().is_none_or(|slug| *slug == project.slug);
+    if !meant || !config.has_rules() {
+        return Ok(project.clone());
+    }
+    let files: Vec<String> = config.files.iter().map(|file| file.display().to_string()).collect();
+    let cannot = |message: String| Failure::environment(format!("{}: cannot be applied: {message}", files.join(", ")));
+    let workflow = config
+        .workflow(Some(&project.workflow), project.workflow.preset.as_str())
+        .map_err(|invalid| cannot(invalid.at("workflow").message))?;
+    let set = SetProject {
+        slug: project.slug.clone(),
+        name: config.project.name.clone().filter(|name| *name != project.name),
+        prefix: config.project.prefix.clone().filter(|prefix| *prefix != project.prefix),
+        workflow: workflow.filter(|workflow| *workflow != project.workflow),
+        schemas: config.schemas.clone().filter(|schemas| *schemas != project.schemas),
+        must_be_new: false,
+    };
+    if set.name.is_none() && set.prefix.is_none() && set.workflow.is_none() && set.schemas.is_none() {
+        return Ok(project.clone());
+    }
+    match engine.run(caller.call(), set).await {
+        Ok(set) => {
+            tracing::info!(project = %set.project.slug, "the rules of the configuration were applied");
+            Ok(set.project)
+        }
+        // A refusal is about the file; that the store cannot be written is not.
+        Err(error) if error.code != Code::Unavailable => Err(cannot(error.message)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Which project is meant: the one named, the one the configuration names, or the only one.
+fn choose(projects: &[Project], named: Option<&Slug>, configured: Option<&Slug>) -> Result<Chosen, Failure> {
+    let by_slug = |slug: &Slug| projects.iter().find(|project| project.slug == *slug);
+    if let Some(slug) = named {
+        let project = by_slug(slug).ok_or_else(|| {
+            let known: Vec<&str> = projects.iter().map(|project| project.slug.as_str()).collect();
+            Error::not_found(format!("no project \"{slug}\" in this database; it has: {}", known.join(", "))).at("project")
+        })?;
+        return Ok(Chosen::One(project.id, true));
+    }
+    if let Some(project) = configured.and_then(by_slug) {
+        return Ok(Chosen::One(project.id, false));
+    }
+    let required = |message: &str| {
+        Chosen::None(Box::new(Error::new(Kind::Permanent, Code::ProjectRequired, Reason::ProjectRequired, message)))
+    };
+    Ok(match projects {
+        [] => required("this database has no project yet: `docket project set SLUG` makes one"),
+        [only] => Chosen::One(only.id, false),
+        _ => required("this database has several projects: say which one is meant"),
+    })
+}
+
+/// `KIND:NAME`.
+fn parse_actor(text: &str) -> Result<ActorClaim, Failure> {
+    let bad = |message: String| Failure::from(Error::validation(Reason::BadValue, message).at("actor"));
+    let (kind, name) = text.split_once(':').ok_or_else(|| {
+        bad(format!("--actor must be KIND:NAME, such as user:ann or subagent:parser-1, not \"{}\"", echo(text)))
+    })?;
+    let kind = match kind.to_ascii_lowercase().as_str() {
+        "agent" => ActorKind::Subagent,
+        "human" => ActorKind::User,
+        other => other.parse().map_err(|_| {
+            bad(format!("the kind of --actor must be user, orchestrator, subagent or external, not \"{}\"", echo(kind)))
+        })?,
+    };
+    let id = Name::parse(name).map_err(|invalid| bad(format!("the name of --actor {}", invalid.message)))?;
+    Ok(ActorClaim { id, kind, parent: None, proof: None })
+}
+
+/// An item as the caller spelled it.
+pub(crate) fn item_ref(text: &str) -> Result<ItemRef, Failure> {
+    text.parse().map_err(|invalid: docket_core::Invalid| invalid.at("ITEM").into())
+}
+
+fn no_database(location: &Location) -> Failure {
+    let path = location.path.display();
+    Failure::environment(match location.origin {
+        Origin::Named => format!("there is no database at {path}: `docket init` or `docket mcp` makes one"),
+        Origin::Found | Origin::DataFolder => {
+            format!("no Docket database here: run `docket init` (looked in this folder, those above, and {path})")
+        }
+    })
+}
+
+/// Makes the folder that a file is to lie in.
+pub(crate) fn make_folder_of(file: &Path) -> Result<(), Failure> {
+    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::environment(format!("{}: the folder cannot be made: {error}", folder.display())))
+}
+
+/// A path from the command line, as seen from the working folder.
+pub(crate) fn resolve(around: &Surroundings, path: &str) -> PathBuf {
+    around.cwd.join(path)
+}

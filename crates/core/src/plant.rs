@@ -1,0 +1,51 @@
+//! Bugs that can be planted, to show that the test of a promise would catch them.
+//!
+//! Only programs built with the feature `plant` have them, and only one that `DOCKET_PLANT` names is alive. Without the
+//! feature [`planted`] is the constant `false`, and the compiler leaves the bugs out.
+
+/// A bug that a promise's test must catch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// A claim is placed without looking whether another one is live.
+    ClaimsOverlap,
+    /// The fence is not looked at when a note is written.
+    FenceIgnoredOnNotes,
+    /// The answer of a request is not kept.
+    AnswersForgotten,
+    /// A caller is answered before its unit is committed.
+    AnswerBeforeCommit,
+    /// Events are written in a transaction of their own, after the rows.
+    EventsApart,
+    /// A new edge is not looked at for cycles.
+    CyclesUnchecked,
+    /// The schema version is not read again under the lock.
+    MigrationUnlocked,
+}
+
+impl Bug {
+    /// Its name in `DOCKET_PLANT`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ClaimsOverlap => "claims-overlap",
+            Self::FenceIgnoredOnNotes => "fence-ignored-on-notes",
+            Self::AnswersForgotten => "answers-forgotten",
+            Self::AnswerBeforeCommit => "answer-before-commit",
+            Self::EventsApart => "events-apart",
+            Self::CyclesUnchecked => "cycles-unchecked",
+            Self::MigrationUnlocked => "migration-unlocked",
+        }
+    }
+}
+
+/// Whether a bug is alive in this process.
+#[cfg(feature = "plant")]
+pub fn planted(bug: Bug) -> bool {
+    static NAMED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    NAMED.get_or_init(|| std::env::var("DOCKET_PLANT").ok()).as_deref() == Some(bug.name())
+}
+
+/// Whether a bug is alive in this process: none is.
+#[cfg(not(feature = "plant"))]
+pub const fn planted(_bug: Bug) -> bool {
+    false
+}

@@ -1,0 +1,259 @@
+//! Things somebody might do, chosen at random, to be done to a world of plain rows and to a real store alike.
+
+use std::collections::BTreeMap;
+
+use super::{World, name, required, title};
+use crate::command::{
+    Advance, Change, Claim, ClaimNext, ClaimRequest, CloseTree, Create, EdgeSpec, Edit, Link, MoveRequest, NewItem, NotePut,
+    Parent, Patch, PutNotes, Remove, RemoveNotes, Unlink, Wanted, What,
+};
+use crate::engine::{Call, Command};
+use crate::error::Error;
+use crate::model::{Complexity, EdgeKind, ItemId, ItemRef, Priority, Role, Text, Trigger, Ttl};
+use crate::store::ProjectRef;
+use crate::workflow::{Schema, Schemas, Target, Workflow};
+
+/// One thing somebody does; numbers choose among what is there.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say what is done to what")]
+pub enum Act {
+    Create { parent: Option<usize>, priority: u8, complexity: i64, typed: bool, role: Option<Role> },
+    Reparent { item: usize, parent: Option<usize> },
+    Rename { item: usize, who: usize },
+    Move { item: usize, trigger: Trigger, who: usize },
+    MoveTo { item: usize, status: usize, who: usize },
+    MoveMany { items: Vec<usize>, trigger: Trigger },
+    Claim { item: usize, ttl: bool, who: usize },
+    ClaimNext { who: usize },
+    Release { item: usize, who: usize },
+    Note { item: usize, key: usize, blank: bool, who: usize },
+    Unnote { item: usize },
+    Link { from: usize, to: usize, kind: usize, at: usize },
+    Unlink { item: usize },
+    Remove { item: usize, recursive: bool },
+    CloseTree { item: usize, cancel: bool },
+    Pass { seconds: u32 },
+}
+
+/// Who acts: nobody in particular, or one of three.
+pub const AGENTS: [Option<&str>; 4] = [None, Some("ann"), Some("bob"), Some("cyd")];
+/// The keys of the notes that are written.
+pub const KEYS: [&str; 3] = ["plan", "proof", "verdict"];
+
+/// Where acts are done.
+pub trait Stage {
+    /// Runs a command.
+    fn run<C: Command + Clone>(&mut self, call: &Call, command: &C) -> Result<C::Output, Error>;
+    /// A call by this actor.
+    fn call(&mut self, actor: Option<&str>) -> Call;
+    /// The items, in the order in which they were made.
+    fn items(&self) -> Vec<ItemId>;
+    /// The workflow.
+    fn workflow(&self) -> Workflow;
+    /// Lets time pass.
+    fn pass(&mut self, seconds: u32);
+    /// The project.
+    fn project(&self) -> ProjectRef {
+        World::project()
+    }
+}
+
+impl Stage for World {
+    fn run<C: Command + Clone>(&mut self, call: &Call, command: &C) -> Result<C::Output, Error> {
+        Self::run(self, call, command)
+    }
+
+    fn call(&mut self, actor: Option<&str>) -> Call {
+        Self::call(self, actor)
+    }
+
+    fn items(&self) -> Vec<ItemId> {
+        let mut items: Vec<_> = self.items.values().collect();
+        items.sort_by_key(|item| item.number);
+        items.into_iter().map(|item| item.id).collect()
+    }
+
+    fn workflow(&self) -> Workflow {
+        self.projects.values().next().map_or_else(Workflow::standard, |project| project.workflow.clone())
+    }
+
+    fn pass(&mut self, seconds: u32) {
+        Self::pass(self, seconds);
+    }
+}
+
+/// Items of the type `job` owe a note in each phase.
+pub fn schemas() -> Schemas {
+    let notes = vec![required("plan", Role::Queue), required("proof", Role::Work), required("verdict", Role::Review)];
+    Schemas { types: BTreeMap::from([("job".to_owned(), Schema { notes, ..Schema::default() })]), ..Schemas::default() }
+}
+
+
+/// A small, seeded source of choices: the same seed makes the same acts everywhere.
+#[derive(Clone, Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// From a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below `sides`.
+    pub fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % sides.max(1)
+    }
+
+    fn index(&mut self, sides: usize) -> usize {
+        usize::try_from(self.roll(sides as u64)).unwrap_or(0)
+    }
+
+    fn flip(&mut self) -> bool {
+        self.roll(2) == 1
+    }
+}
+
+impl Act {
+    /// One act.
+    pub fn random(dice: &mut Dice) -> Self {
+        let (item, who) = (dice.index(12), dice.index(AGENTS.len()));
+        let trigger = Trigger::USER[dice.index(Trigger::USER.len())];
+        match dice.roll(32) {
+            0..=4 => Self::Create {
+                parent: dice.flip().then(|| dice.index(12)),
+                priority: u8::try_from(dice.roll(3)).unwrap_or(0),
+                complexity: i64::try_from(dice.roll(10)).unwrap_or(0) + 1,
+                typed: dice.flip(),
+                role: (dice.roll(10) == 0).then(|| Role::ALL[dice.index(5)]),
+            },
+            5 => Self::Reparent { item, parent: dice.flip().then(|| dice.index(12)) },
+            6 => Self::Rename { item, who },
+            7..=12 => Self::Move { item, trigger, who },
+            13 | 14 => Self::MoveTo { item, status: dice.index(9), who },
+            15 => Self::MoveMany { items: vec![item, dice.index(12), dice.index(12)], trigger },
+            16 | 17 => Self::Claim { item, ttl: dice.flip(), who },
+            18 | 19 => Self::ClaimNext { who },
+            20 => Self::Release { item, who },
+            21..=23 => Self::Note { item, key: dice.index(KEYS.len()), blank: dice.flip(), who },
+            24 => Self::Unnote { item },
+            25..=27 => Self::Link { from: item, to: dice.index(12), kind: dice.index(6), at: dice.index(5) },
+            28 => Self::Unlink { item },
+            29 => Self::Remove { item, recursive: dice.flip() },
+            30 => Self::CloseTree { item, cancel: dice.flip() },
+            _ => Self::Pass { seconds: u32::try_from(dice.roll(1200)).unwrap_or(0) + 1 },
+        }
+    }
+}
+
+fn pick(stage: &impl Stage, index: usize) -> Option<ItemId> {
+    let ids = stage.items();
+    (!ids.is_empty()).then(|| ids[index % ids.len()])
+}
+
+/// Does an act; nothing happens when what it needs is not there. Returns what the command was refused for.
+pub fn perform<S: Stage>(stage: &mut S, act: &Act) -> Option<Error> {
+    attempt(stage, act).and_then(Result::err)
+}
+
+fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
+    let project = stage.project();
+    let at = |stage: &S, index: usize| pick(stage, index).map(ItemRef::Id);
+    match act {
+        Act::Create { parent, priority, complexity, typed, role } => {
+            let mut new = NewItem::titled(title(&format!("item {}", stage.items().len())));
+            new.parent = parent.and_then(|parent| at(stage, parent)).map(Parent::Existing);
+            new.priority = [Priority::High, Priority::Medium, Priority::Low][usize::from(*priority)];
+            new.complexity = Complexity::parse(*complexity).ok();
+            new.item_type = typed.then(|| name("job"));
+            new.role = *role;
+            let call = stage.call(None);
+            let create = Create { project, items: vec![new], edges: vec![], notes: vec![], blank_notes: false, atomic: false };
+            Some(stage.run(&call, &create).map(|_| ()))
+        }
+        Act::Reparent { item, parent } => {
+            let mut patch = Patch::of(at(stage, *item)?);
+            patch.parent = parent.and_then(|parent| at(stage, parent)).map_or(Change::Clear, Change::Set);
+            let call = stage.call(None);
+            Some(stage.run(&call, &Edit { project, patches: vec![patch], atomic: true }).map(|_| ()))
+        }
+        Act::Rename { item, who } => {
+            let mut patch = Patch::of(at(stage, *item)?);
+            patch.title = Some(title("renamed"));
+            let call = stage.call(AGENTS[*who]);
+            Some(stage.run(&call, &Edit { project, patches: vec![patch], atomic: true }).map(|_| ()))
+        }
+        Act::Move { item, trigger, who } => {
+            let target = Target::Trigger(*trigger);
+            let request = MoveRequest { item: at(stage, *item)?, target, summary: None, by: None, fence: None };
+            let call = stage.call(AGENTS[*who]);
+            Some(stage.run(&call, &Advance { project, moves: vec![request], atomic: false }).map(|_| ()))
+        }
+        Act::MoveTo { item, status, who } => {
+            let statuses = stage.workflow().statuses;
+            let target = Target::Status(statuses[status % statuses.len()].name.clone());
+            let request = MoveRequest { item: at(stage, *item)?, target, summary: None, by: None, fence: None };
+            let call = stage.call(AGENTS[*who]);
+            Some(stage.run(&call, &Advance { project, moves: vec![request], atomic: true }).map(|_| ()))
+        }
+        Act::MoveMany { items, trigger } => {
+            let moves = items
+                .iter()
+                .filter_map(|item| at(stage, *item))
+                .map(|item| MoveRequest { item, target: Target::Trigger(*trigger), summary: None, by: None, fence: None })
+                .collect();
+            let call = stage.call(None);
+            Some(stage.run(&call, &Advance { project, moves, atomic: false }).map(|_| ()))
+        }
+        Act::Claim { item, ttl, who } => {
+            let ttl = ttl.then(|| Ttl::parse(60).expect("a lease"));
+            let claims = vec![ClaimRequest { item: at(stage, *item)?, ttl }];
+            let call = stage.call(AGENTS[*who]);
+            Some(stage.run(&call, &Claim { project, claims, releases: vec![], ready_only: false }).map(|_| ()))
+        }
+        Act::ClaimNext { who } => {
+            let call = stage.call(AGENTS[*who]);
+            Some(stage.run(&call, &ClaimNext { project, wanted: Wanted::default(), ttl: None }).map(|_| ()))
+        }
+        Act::Release { item, who } => {
+            let call = stage.call(AGENTS[*who]);
+            Some(stage.run(&call, &Claim { project, claims: vec![], releases: vec![at(stage, *item)?], ready_only: false }).map(|_| ()))
+        }
+        Act::Note { item, key, blank, who } => {
+            let body = Text::parse(if *blank { " " } else { "words" }).expect("a text");
+            let put = NotePut { item: at(stage, *item)?, key: name(KEYS[*key]), phase: None, body, by: None, fence: None };
+            let call = stage.call(AGENTS[*who]);
+            Some(stage.run(&call, &PutNotes { project, notes: vec![put], atomic: false }).map(|_| ()))
+        }
+        Act::Unnote { item } => {
+            let call = stage.call(None);
+            Some(stage.run(&call, &RemoveNotes { project, ids: vec![], of: Some((at(stage, *item)?, None)) }).map(|_| ()))
+        }
+        Act::Link { from, to, kind, at: threshold } => {
+            let kind = EdgeKind::ALL.get(*kind).copied().unwrap_or(EdgeKind::Blocks);
+            let unblock_at = (kind == EdgeKind::Blocks).then(|| Role::ALL.get(*threshold).copied()).flatten().filter(|role| *role != Role::Blocked);
+            let edge = EdgeSpec { from: at(stage, *from)?, to: at(stage, *to)?, kind, unblock_at, inverse: false };
+            let call = stage.call(None);
+            Some(stage.run(&call, &Link { project, edges: vec![edge] }).map(|_| ()))
+        }
+        Act::Unlink { item } => {
+            let call = stage.call(None);
+            Some(stage.run(&call, &Unlink::Of { project, item: at(stage, *item)? }).map(|_| ()))
+        }
+        Act::Remove { item, recursive } => {
+            let call = stage.call(None);
+            Some(stage.run(&call, &Remove { project, items: vec![at(stage, *item)?], recursive: *recursive, atomic: true }).map(|_| ()))
+        }
+        Act::CloseTree { item, cancel } => {
+            let call = stage.call(None);
+            Some(stage.run(&call, &CloseTree { project, what: What::Beneath(at(stage, *item)?), cancel: *cancel }).map(|_| ()))
+        }
+        Act::Pass { seconds } => {
+            stage.pass(*seconds);
+            Some(Ok(()))
+        }
+    }
+}

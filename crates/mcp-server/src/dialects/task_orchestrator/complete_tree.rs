@@ -1,0 +1,133 @@
+//! `complete_tree`: closes everything beneath an item, or a list of items, in dependency order.
+
+use docket_core::command::{CloseOutcome, CloseResult, CloseTree, What};
+use docket_core::model::{ItemId, ItemRef};
+use docket_core::{Error, Reason};
+use rmcp::model::{JsonObject, Tool};
+use serde::Serialize;
+use serde_json::json;
+
+use super::advance_item::CascadeRow;
+use super::args::{actor, check_batch, item_ref, one_of, request_id};
+use super::error::move_text;
+use super::schema::{self, Effect, object, rows, shape, text, texts, word};
+use crate::answer::Answer;
+use crate::input::Fields;
+use crate::session::Session;
+
+const KNOWN: &[&str] = &["rootId", "itemIds", "trigger", "actor", "requestId"];
+/// Whether the items are given up.
+const TRIGGERS: &[(&str, bool)] = &[("complete", false), ("cancel", true)];
+
+pub(super) fn tool() -> Tool {
+    let input = object(
+        json!({
+            "rootId": text("everything beneath it; the item itself stays"),
+            "itemIds": texts("or exactly these items"),
+            "trigger": word(&["complete", "cancel"], "default complete; cancel asks for no notes"),
+            "actor": schema::actor(""),
+            "requestId": schema::request_id(),
+        }),
+        &[],
+    );
+    let output = json!({ "results": rows(), "summary": shape(), "cascadeEvents": rows() });
+    let about = "Complete or cancel all descendants of an item, or a list of items, blockers first. An item whose required \
+                 notes are missing fails, and what depends on it in the set is skipped. Give rootId or itemIds.";
+    schema::tool("complete_tree", about, Effect::Writes, input, output)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CloseAnswer<'a> {
+    results: Vec<CloseRow<'a>>,
+    summary: Summary,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cascade_events: Vec<CascadeRow<'a>>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    total: usize,
+    completed: usize,
+    skipped: usize,
+    gate_failures: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CloseRow<'a> {
+    item_id: ItemId,
+    title: &'a str,
+    applied: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trigger: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gate_errors: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped_reason: Option<String>,
+}
+
+pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Answer, Error> {
+    let mut fields = Fields::open(arguments, KNOWN)?;
+    let request = request_id(&mut fields)?;
+    let by = actor(session, &mut fields, "actor")?;
+    let cancel = fields.parsed("trigger", one_of(TRIGGERS))?.unwrap_or(false);
+    let what = what(&mut fields)?;
+    let command = CloseTree { project: session.project().clone(), what, cancel };
+    let closed = session.engine().run(session.call(by, request), command).await?;
+    let trigger = if cancel { "cancel" } else { "complete" };
+    let mut summary = Summary { total: closed.results.len(), ..Summary::default() };
+    let results = closed.results.iter().map(|result| row(result, trigger, &mut summary)).collect();
+    let cascade_events = closed.cascades.iter().map(CascadeRow::of).collect();
+    Ok(Answer::of(&CloseAnswer { results, summary, cascade_events }))
+}
+
+fn what(fields: &mut Fields) -> Result<What, Error> {
+    let root = fields.parsed("rootId", item_ref)?;
+    let items: Option<Vec<ItemRef>> = fields.texts("itemIds", item_ref)?;
+    match (root, items) {
+        (Some(root), None) => Ok(What::Beneath(root)),
+        (None, Some(items)) => {
+            check_batch("itemIds", items.len())?;
+            Ok(What::Items(items))
+        }
+        (None, None) => Err(Error::validation(Reason::MissingField, "give either rootId or itemIds").at("rootId")),
+        (Some(_), Some(_)) => Err(Error::validation(Reason::BadValue, "give only one of rootId and itemIds").at("itemIds")),
+    }
+}
+
+fn row<'a>(result: &'a CloseResult, trigger: &'static str, summary: &mut Summary) -> CloseRow<'a> {
+    let plain = CloseRow {
+        item_id: result.item,
+        title: &result.title,
+        applied: false,
+        trigger: None,
+        gate_errors: Vec::new(),
+        skipped: None,
+        skipped_reason: None,
+    };
+    let mut skip = |reason: String| {
+        summary.skipped += 1;
+        CloseRow { skipped: Some(true), skipped_reason: Some(reason), ..plain }
+    };
+    match &result.outcome {
+        CloseOutcome::AlreadyClosed => skip("Cannot transition: the item is already terminal".to_owned()),
+        CloseOutcome::BlockerRefused => skip("dependency gate failed".to_owned()),
+        CloseOutcome::Refused(error) => {
+            let missing = error.refusals.iter().flat_map(|refusal| &refusal.missing_notes);
+            let gate_errors: Vec<String> = missing.map(|key| format!("missing: {key}")).collect();
+            if gate_errors.is_empty() {
+                return skip(move_text(error));
+            }
+            summary.gate_failures += 1;
+            CloseRow { gate_errors, ..plain }
+        }
+        CloseOutcome::Closed { .. } => {
+            summary.completed += 1;
+            CloseRow { applied: true, trigger: Some(trigger), ..plain }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Item objects in arguments: the fields of a new item, and those of a change.
+
+use docket_core::command::{Change, NewItem, Patch};
+use docket_core::model::{Complexity, Name, Priority, Summary, Text, Title};
+use docket_core::{Error, Reason};
+use serde_json::{Map, Value};
+
+use super::args::{SUMMARY_CHARS, TITLE_CHARS, at_most, fence, item_ref, long_text, name, tag};
+use crate::input::{Fields, Given, wrong_type};
+
+/// The fields that every item object may have.
+macro_rules! common_fields {
+    ($($more:literal),*) => {
+        &[
+            "title", "description", "summary", "priority", "complexity", "tags", "type", "traits",
+            "requiresVerification", "touches", "needs", "requiredCapabilities" $(, $more)*
+        ]
+    };
+}
+
+/// Fields of an item of `create`.
+pub(super) const CREATE: &[&str] = common_fields!["role", "statusLabel", "parentId", "metadata", "properties"];
+/// Fields of an item of `update`. `role` is known, to be refused with a word about what to do instead.
+pub(super) const UPDATE: &[&str] = common_fields!["id", "role", "statusLabel", "parentId", "metadata", "properties", "fence"];
+/// Fields of a tree's root.
+pub(super) const ROOT: &[&str] = common_fields![];
+/// Fields of a tree's child.
+pub(super) const CHILD: &[&str] = common_fields!["ref"];
+
+/// A new item, its place in the tree aside. Fields that the object's list does not know are never there.
+pub(super) fn new_item(fields: &mut Fields) -> Result<NewItem, Error> {
+    let title = fields.need("title", at_most(TITLE_CHARS, Title::parse))?;
+    let (properties, mut traits) = match fields.value("properties") {
+        None => (None, Vec::new()),
+        Some(value) => split_properties(&fields.at("properties"), &value)?,
+    };
+    add_all(&mut traits, fields.split("traits", name)?.unwrap_or_default());
+    Ok(NewItem {
+        description: fields.parsed("description", long_text)?,
+        summary: fields.parsed("summary", at_most(SUMMARY_CHARS, Summary::parse))?,
+        role: fields.parsed("role", super::args::role)?,
+        status_label: fields.parsed("statusLabel", name)?,
+        priority: fields.parsed("priority", |text| text.parse::<Priority>())?.unwrap_or_default(),
+        complexity: complexity(fields)?,
+        item_type: fields.parsed("type", name)?,
+        tags: fields.split("tags", tag)?.unwrap_or_default(),
+        traits,
+        metadata: fields.parsed("metadata", long_text)?,
+        properties,
+        requires_verification: fields.flag("requiresVerification")?.unwrap_or(false),
+        touches: fields.texts("touches", name)?.unwrap_or_default(),
+        needs: fields.texts("needs", name)?.unwrap_or_default(),
+        required_capabilities: fields.texts("requiredCapabilities", name)?.unwrap_or_default(),
+        ..NewItem::titled(title)
+    })
+}
+
+/// A change of an item. Absent and blank fields stay; `null` clears those that can be empty.
+pub(super) fn patch(fields: &mut Fields) -> Result<Patch, Error> {
+    let id = fields.need("id", item_ref)?;
+    if fields.has("role") {
+        let field = fields.at("role");
+        return Err(Error::validation(
+            Reason::BadValue,
+            format!("{field} cannot be set by an update: use advance_item with start, complete, block, hold, resume, cancel or reopen"),
+        )
+        .at(field));
+    }
+    let (properties, in_properties) = match fields.given("properties") {
+        Given::Absent => (Change::Keep, None),
+        Given::Null => (Change::Clear, Some(Vec::new())),
+        Given::Value(Value::String(text)) if text.trim().is_empty() => (Change::Keep, None),
+        Given::Value(value) => {
+            let (own, traits) = split_properties(&fields.at("properties"), &value)?;
+            (own.map_or(Change::Clear, Change::Set), Some(traits))
+        }
+    };
+    // Traits live inside the properties there: writing the one writes the other.
+    let traits = match (in_properties, fields.split("traits", name)?) {
+        (Some(mut traits), Some(more)) => {
+            add_all(&mut traits, more);
+            Some(traits)
+        }
+        (traits, None) | (None, traits) => traits,
+    };
+    Ok(Patch {
+        fence: fence(fields)?,
+        title: fields.parsed("title", at_most(TITLE_CHARS, Title::parse))?,
+        description: fields.change("description", long_text)?,
+        summary: fields.parsed("summary", at_most(SUMMARY_CHARS, Summary::parse))?,
+        status_label: fields.change("statusLabel", name)?,
+        priority: fields.parsed("priority", |text| text.parse::<Priority>())?,
+        complexity: complexity(fields)?.map_or(Change::Keep, Change::Set),
+        parent: fields.change("parentId", item_ref)?,
+        item_type: fields.change("type", name)?,
+        tags: changed_tags(fields)?,
+        traits,
+        metadata: fields.change("metadata", long_text)?,
+        properties,
+        requires_verification: fields.flag("requiresVerification")?,
+        touches: fields.texts("touches", name)?,
+        needs: fields.texts("needs", name)?,
+        required_capabilities: fields.texts("requiredCapabilities", name)?,
+        ..Patch::of(id)
+    })
+}
+
+fn complexity(fields: &mut Fields) -> Result<Option<Complexity>, Error> {
+    let Some(number) = fields.whole("complexity")? else { return Ok(None) };
+    Complexity::parse(number).map(Some).map_err(|invalid| invalid.at(&fields.at("complexity")).into())
+}
+
+fn changed_tags(fields: &mut Fields) -> Result<Option<Vec<docket_core::model::Tag>>, Error> {
+    let clears = match fields.given("tags") {
+        Given::Absent => return Ok(None),
+        Given::Null => true,
+        Given::Value(value) => {
+            fields.put("tags", value);
+            false
+        }
+    };
+    if clears {
+        return Ok(Some(Vec::new()));
+    }
+    // A blank text counts as absent, as everywhere.
+    Ok(fields.split("tags", tag)?.filter(|tags| !tags.is_empty()))
+}
+
+/// The caller's JSON object without its traits, and the traits.
+fn split_properties(field: &str, value: &Value) -> Result<(Option<Text>, Vec<Name>), Error> {
+    let Value::String(text) = value else { return Err(wrong_type(field, "a string that holds a JSON object", value)) };
+    if text.trim().is_empty() {
+        return Ok((None, Vec::new()));
+    }
+    let Ok(mut object) = serde_json::from_str::<Map<String, Value>>(text) else {
+        return Err(Error::validation(Reason::BadJson, format!("{field} must be a JSON object, written as a string")).at(field));
+    };
+    let own = |text: &str| long_text(text).map(Some).map_err(|invalid| Error::from(invalid.at(field)));
+    let Some(inner) = object.remove("traits") else { return Ok((own(text)?, Vec::new())) };
+    let field = format!("{field}.traits");
+    let Value::Array(list) = &inner else { return Err(wrong_type(&field, "an array of strings", &inner)) };
+    let mut traits = Vec::new();
+    for value in list {
+        let Value::String(text) = value else { return Err(wrong_type(&field, "an array of strings", value)) };
+        add_all(&mut traits, vec![name(text).map_err(|invalid| invalid.at(&field))?]);
+    }
+    let rest = if object.is_empty() { None } else { own(&Value::Object(object).to_string())? };
+    Ok((rest, traits))
+}
+
+fn add_all(names: &mut Vec<Name>, more: Vec<Name>) {
+    for name in more {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What readers and the writer share in memory: the clock and the projects' rules.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use docket_core::model::{Project, ProjectId, Timestamp};
+
+use crate::script::Script;
+
+/// What this process knows without asking.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) clock: Clock,
+    pub(crate) projects: ProjectCache,
+}
+
+impl Context {
+    pub(crate) fn new(skew: Arc<AtomicI64>) -> Self {
+        Self { clock: Clock { skew, last: AtomicI64::new(0) }, projects: ProjectCache::default() }
+    }
+}
+
+/// The database's time, which never goes backwards: not within this process, and not behind what was recorded.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    skew: Arc<AtomicI64>,
+    last: AtomicI64,
+}
+
+impl Clock {
+    /// Reads the time into the scratch table `clock`, where later statements find it, and returns it as a row.
+    pub(crate) fn read(&self, script: &mut Script) {
+        let skew = script.int(self.skew.load(Ordering::Relaxed));
+        let last = script.int(self.last.load(Ordering::Relaxed));
+        script.add(&format!(
+            "INSERT OR REPLACE INTO clock (one, now) VALUES (1, max( \
+             CAST(round(unixepoch('now', 'subsec') * 1000) AS INTEGER) + {skew}, {last}, \
+             coalesce((SELECT at FROM events ORDER BY seq DESC LIMIT 1), 0)))"
+        ));
+        script.add("SELECT 'now', now FROM clock");
+    }
+
+    /// Remembers what the database answered.
+    pub(crate) fn saw(&self, now: Timestamp) {
+        self.last.fetch_max(now.as_millis(), Ordering::Relaxed);
+    }
+}
+
+/// Projects by id, each at the version last seen: their rules are pages of JSON, parsed once.
+#[derive(Debug, Default)]
+pub(crate) struct ProjectCache(Mutex<HashMap<ProjectId, Arc<Project>>>);
+
+impl ProjectCache {
+    /// A project at exactly this version.
+    pub(crate) fn get(&self, id: ProjectId, version: u64) -> Option<Arc<Project>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).filter(|known| known.version == version).cloned()
+    }
+
+    pub(crate) fn put(&self, project: Arc<Project>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(project.id, project);
+    }
+
+    /// Forgets all. After a rollback: a version that was seen inside the transaction may come again with other rules.
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}

@@ -1,0 +1,146 @@
+//! Whose file it is, which schema it has, and how it gets the newest one.
+//!
+//! sqlx's own migrations take no lock on SQLite, so they are not used. Here the schema version is read again under the
+//! database's write lock: of several processes that start at once, one finds work to do and the others find it done.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use docket_core::store::{Detail, StoreError};
+
+use crate::error::{corrupt, is_busy, is_unreachable, open_error, store_error};
+use crate::pool::{Access, Connector, Link};
+use crate::row::Cells;
+use crate::script::Script;
+
+/// Marks a file as Docket's: the letters "DOCK".
+pub(crate) const APPLICATION_ID: i64 = 0x444f_434b;
+/// Every migration, in order; the schema version is their number.
+const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/sqlite/0001_init.sql")];
+/// The newest schema that this program knows.
+pub(crate) const SCHEMA_VERSION: i64 = 1;
+/// How long to wait before trying again to switch the journal, which SQLite does not wait for itself.
+const JOURNAL_PAUSE: Duration = Duration::from_millis(5);
+
+const LOOK: &str = "SELECT (SELECT application_id FROM pragma_application_id), \
+    (SELECT user_version FROM pragma_user_version), EXISTS (SELECT 1 FROM sqlite_schema), \
+    (SELECT journal_mode FROM pragma_journal_mode)";
+
+/// What a file turned out to be.
+struct Found {
+    application: i64,
+    version: i64,
+    tables: bool,
+    logged: bool,
+}
+
+impl Found {
+    fn is_empty(&self) -> bool {
+        self.application == 0 && self.version == 0 && !self.tables
+    }
+
+    fn is_current(&self) -> bool {
+        self.application == APPLICATION_ID && self.version == SCHEMA_VERSION
+    }
+
+    /// Refuses what is not ours, or not yet known to us.
+    fn check(&self, create: bool) -> Result<(), StoreError> {
+        if self.application != APPLICATION_ID && !(self.is_empty() && create) {
+            return Err(StoreError::Foreign);
+        }
+        if self.version > SCHEMA_VERSION {
+            return Err(StoreError::Newer { found: self.version, known: SCHEMA_VERSION });
+        }
+        Ok(())
+    }
+}
+
+/// Opens the file and brings it to the newest schema; returns the connection that did so.
+pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError> {
+    let options = &connector.options;
+    let create = options.create && !options.read_only;
+    if !create {
+        std::fs::metadata(&options.path).map_err(|error| StoreError::Failed(Box::new(error)))?;
+    }
+    let (mut link, found) = match reach(connector, create).await {
+        Err(error) if is_unreachable(&error) && options.path.is_file() && !connector.has_log() => {
+            // The folder cannot be written, so SQLite cannot make the files that share a log. Nobody else can write the
+            // database from here either, so it is read as it stands.
+            connector.set_access(Access::Frozen);
+            reach(connector, false).await
+        }
+        reached => reached,
+    }
+    .map_err(open_error)?;
+    found.check(create)?;
+    if !(found.is_current() && found.logged) && connector.access() == Access::Write {
+        upgrade(&mut link, connector, create).await?;
+    } else if !found.is_current() {
+        return Err(StoreError::ReadOnly(None));
+    }
+    Ok(link)
+}
+
+async fn reach(connector: &Arc<Connector>, create: bool) -> Result<(Link, Found), sqlx::Error> {
+    let mut link = connector.connect(create).await?;
+    let mut script = Script::default();
+    script.add(LOOK);
+    let found = read(&link.run(script).await?).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    Ok((link, found))
+}
+
+fn read(rows: &[sqlx::sqlite::SqliteRow]) -> Result<Found, StoreError> {
+    let row = rows.last().ok_or_else(|| corrupt("the database says nothing of itself"))?;
+    let mut cells = Cells::new(row);
+    Ok(Found {
+        application: cells.get()?,
+        version: cells.get()?,
+        tables: cells.get()?,
+        logged: cells.get::<&str>()?.eq_ignore_ascii_case("wal"),
+    })
+}
+
+async fn upgrade(link: &mut Link, connector: &Connector, create: bool) -> Result<(), StoreError> {
+    log_ahead(link, connector.options.busy_timeout).await?;
+    let mut script = Script::default();
+    script.add("BEGIN EXCLUSIVE");
+    script.add(LOOK);
+    let found = read(&link.run(script).await.map_err(store_error)?)?;
+    let checked = found.check(create);
+    let mut script = Script::default();
+    if checked.is_err() || found.is_current() {
+        script.add("ROLLBACK");
+    } else {
+        let done = usize::try_from(found.version).unwrap_or(0);
+        for migration in MIGRATIONS.iter().skip(done) {
+            script.add(migration);
+        }
+        script.add(&format!("PRAGMA application_id = {APPLICATION_ID}"));
+        script.add(&format!("PRAGMA user_version = {SCHEMA_VERSION}"));
+        script.add("COMMIT");
+        tracing::info!(from = found.version, to = SCHEMA_VERSION, "bringing the database to the newest schema");
+    }
+    link.run(script).await.map_err(store_error)?;
+    checked
+}
+
+/// Switches to the write-ahead log. The switch is kept in the file, so this is done once in its life, and again after it
+/// was restored from a backup.
+async fn log_ahead(link: &mut Link, patience: Duration) -> Result<(), StoreError> {
+    let begun = Instant::now();
+    loop {
+        let mut script = Script::default();
+        script.add("PRAGMA journal_mode = WAL");
+        match link.run(script).await {
+            Ok(rows) => {
+                let mode: String = rows.first().map_or(Ok(String::new()), |row| Cells::new(row).get())?;
+                if mode.eq_ignore_ascii_case("wal") {
+                    return Ok(());
+                }
+                return Err(StoreError::ReadOnly(Some(Detail::from(format!("the journal mode stays {mode}")))));
+            }
+            Err(error) if is_busy(&error) && begun.elapsed() < patience => tokio::time::sleep(JOURNAL_PAUSE).await,
+            Err(error) => return Err(store_error(error)),
+        }
+    }
+}

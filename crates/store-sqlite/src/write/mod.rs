@@ -1,0 +1,30 @@
+//! A change set as one script.
+//!
+//! Swaps are not compared here: what a unit saw was read inside the same `BEGIN IMMEDIATE` that now writes, and SQLite
+//! lets one such transaction exist at a time across all processes. No version can have moved on in between.
+
+mod items;
+mod rest;
+
+use docket_core::store::ChangeSet;
+
+use crate::read::add_head;
+use crate::script::Script;
+
+/// Writes everything in an order in which every reference finds its target. Events are numbered in the order given; a row
+/// `head` tells the last number.
+pub(crate) fn add_changes(script: &mut Script, changes: &ChangeSet) {
+    rest::add_projects(script, changes);
+    items::add_new(script, &changes.new_items);
+    items::add_changed(script, &changes.changed_items);
+    rest::add_edges(script, changes);
+    rest::add_notes(script, changes);
+    items::add_removed(script, &changes.removed_items);
+    if let Some(answer) = &changes.answer {
+        rest::add_answer(script, answer);
+    }
+    if !changes.events.is_empty() {
+        rest::add_events(script, &changes.events);
+        add_head(script);
+    }
+}

@@ -1,0 +1,101 @@
+//! Looks at a whole database from outside, after the fact: rows against rules, rows against events, and the history of
+//! claims against the promise that no item is ever held twice.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use docket_core::model::{Claim, Event, ItemId, Verb};
+use docket_core::store::{EventFilter, ScanRows, ScanTable, Store};
+use docket_core::testing::World;
+use docket_store_sqlite::{SqliteOptions, SqliteStore};
+
+/// Everything in a database.
+pub fn read(database: &Path) -> World {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.unwrap_or_else(|error| panic!("no runtime: {error}"));
+    runtime.block_on(async {
+        let store = SqliteStore::open(SqliteOptions::new(database)).await.unwrap_or_else(|error| panic!("it does not open: {error:?}"));
+        let damage = store.integrity().await.unwrap_or_else(|error| panic!("integrity: {error:?}"));
+        assert!(damage.is_empty(), "the file is damaged: {damage:?}");
+        let world = read_store(&store).await;
+        store.close().await;
+        world
+    })
+}
+
+/// Reads a database and checks that its rows obey every rule and are what its events say.
+pub fn check(database: &Path) -> World {
+    let world = read(database);
+    world.check();
+    check_claims(&world.events);
+    world
+}
+
+/// Every row of an open store.
+pub async fn read_store(store: &SqliteStore) -> World {
+    let (mut items, mut edges, mut notes, mut events) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for table in [ScanTable::Items, ScanTable::Edges, ScanTable::Notes] {
+        let mut after = None;
+        loop {
+            let page = store.scan(table, after).await.unwrap_or_else(|error| panic!("{table:?}: {error:?}"));
+            match page.rows {
+                ScanRows::Items(rows) => items.extend(rows),
+                ScanRows::Edges(rows) => edges.extend(rows),
+                ScanRows::Notes(rows) => notes.extend(rows),
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    loop {
+        let after = events.last().map(|event: &Event| event.seq);
+        let filter = EventFilter { after, limit: 1000, ..EventFilter::default() };
+        let page = store.events(&filter).await.unwrap_or_else(|error| panic!("events: {error:?}"));
+        if page.is_empty() {
+            break;
+        }
+        events.extend(page);
+    }
+    let projects = store.projects().await.unwrap_or_else(|error| panic!("projects: {error:?}"));
+    let now = events.last().map(|event| event.at).unwrap_or_default();
+    World::of(now, projects, items, edges, notes, events)
+}
+
+/// Replays claims in commit order: nobody takes what another holds, fences only grow, time never runs back.
+pub fn check_claims(events: &[Event]) {
+    let mut held: BTreeMap<ItemId, (Claim, u64)> = BTreeMap::new();
+    let mut fences: BTreeMap<ItemId, u64> = BTreeMap::new();
+    let mut before = None;
+    for event in events {
+        assert!(before <= Some(event.at), "time ran back at event {}", event.seq);
+        before = Some(event.at);
+        let Some(item) = event.item else { continue };
+        if event.verb == Verb::Removed {
+            held.remove(&item);
+            continue;
+        }
+        let set = if event.verb == Verb::Created { &event.data } else { &event.data["set"] };
+        if let Some(fence) = set["fence"].as_u64() {
+            let last = fences.insert(item, fence).unwrap_or(0);
+            assert!(fence >= last, "the fence of {item} shrank at event {}", event.seq);
+        }
+        match set.get("claim") {
+            None => {}
+            Some(claim) if claim.is_null() => {
+                held.remove(&item);
+            }
+            Some(claim) => {
+                let claim: Claim = serde_json::from_value(claim.clone()).unwrap_or_else(|error| panic!("a claim: {error}"));
+                if let Some((other, seq)) = held.get(&item) {
+                    let free = other.holder == claim.holder || !other.is_live(event.at);
+                    assert!(free, "{item} was given to {} at event {} while {} held it since event {seq}", claim.holder, event.seq, other.holder);
+                    let new_hands = other.holder != claim.holder;
+                    assert!(!new_hands || set["fence"].is_u64(), "{item} changed hands at event {} under one fence", event.seq);
+                }
+                held.insert(item, (claim, event.seq));
+            }
+        }
+    }
+}

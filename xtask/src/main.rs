@@ -1,0 +1,43 @@
+//! The chores of this repository, one file each: `cargo xtask test`, `cargo xtask ci`, `cargo xtask tidy`.
+//!
+//! Nothing here is part of the product, and no crate of the product may depend on it.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for a terminal talks to it")]
+
+mod ci;
+mod deny;
+mod metadata;
+mod run;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask test             build everything and run every test
+cargo xtask ci [STEP...]     fmt, clippy, deny, tidy, test and docs, or only the steps named
+cargo xtask tidy [--shrink]  the rules that no compiler checks; --shrink lowers the sizes in xtask/tidy.toml";
+
+/// The exit code of a command line that means nothing.
+const USAGE_EXIT: u8 = 2;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test"] => test::run(),
+        ["ci", steps @ ..] => ci::run(steps),
+        ["tidy"] => tidy::run(),
+        ["tidy", "--shrink"] => tidy::shrink(),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(USAGE_EXIT);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
