@@ -37,7 +37,7 @@ pub(crate) async fn plant(base: &Base, items: u32) -> Result<()> {
     let trees = items / TREE;
     let maker = Maker::new(&base.project, items)?;
     for first in (0..trees).step_by(TREES_AT_ONCE as usize) {
-        let mut import = Import::default();
+        let mut import = maker.import();
         for tree in first..trees.min(first + TREES_AT_ONCE) {
             maker.tree(tree, &mut import)?;
         }
@@ -51,7 +51,7 @@ pub(crate) async fn sow(base: &Base, items: u32) -> Result<()> {
     let maker = Maker::new(&base.project, items)?;
     let numbers: Vec<u32> = (1..=items).collect();
     for numbers in numbers.chunks((TREE * TREES_AT_ONCE) as usize) {
-        let mut import = Import::default();
+        let mut import = maker.import();
         for number in numbers {
             import.items.push(maker.item(*number, None, Role::Queue)?);
         }
@@ -67,15 +67,15 @@ pub(crate) async fn sow_behind(base: &Base, blocked: u32, ready: u32) -> Result<
     let maker = Maker::new(&base.project, blocked + ready)?;
     let mut first = 1;
     for _ in 0..blocked / WAITING / 20 {
-        let mut import = Import::default();
+        let mut import = maker.import();
         for _ in 0..20 {
             // Whoever holds others up has the lowest priority, so that ready work is found elsewhere.
-            let blocker = Item { priority: Priority::Low, ..maker.item(first, None, Role::Queue)? };
+            let first_item = Item { priority: Priority::Low, ..maker.item(first, None, Role::Queue)? };
             for number in first + 1..first + group {
                 import.items.push(Item { priority: Priority::High, ..maker.item(number, None, Role::Queue)? });
                 import.edges.push(edge(first, number));
             }
-            import.items.push(blocker);
+            import.items.push(first_item);
             first += group;
         }
         base.engine.run(call()?, import).await?;
@@ -83,7 +83,7 @@ pub(crate) async fn sow_behind(base: &Base, blocked: u32, ready: u32) -> Result<
     let numbers: Vec<u32> = (first..first + ready).collect();
     for numbers in numbers.chunks((TREE * TREES_AT_ONCE) as usize) {
         let items = numbers.iter().map(|number| maker.item(*number, None, Role::Queue)).collect::<Result<_>>()?;
-        base.engine.run(call()?, Import { items, ..Import::default() }).await?;
+        base.engine.run(call()?, Import { items, ..maker.import() }).await?;
     }
     Ok(())
 }
@@ -112,6 +112,11 @@ struct Maker<'p> {
 impl<'p> Maker<'p> {
     fn new(project: &'p Project, items: u32) -> Result<Self> {
         Ok(Self { project, items, queue: name("ready")?, work: name("in_progress")?, done: name("done")? })
+    }
+
+    /// An import into the project, without items as yet.
+    fn import(&self) -> Import {
+        Import { projects: vec![self.project.clone()], ..Import::default() }
     }
 
     /// A root, 3 beneath it, 9 beneath those, 18 beneath those, and one beneath every other of those.
@@ -203,7 +208,7 @@ fn edge(from: u32, to: u32) -> Edge {
     }
 }
 
-/// A UUIDv7 that grows with the number, as if a few items were made every millisecond.
+/// A UUID of version 7 that grows with the number, as if a few items were made every millisecond.
 fn uuid(number: u32, other: u32) -> Uuid {
     let millis = u128::from(BIRTH_MS.unsigned_abs()) + u128::from(number / 4);
     let order = u128::from(number % 4);

@@ -7,6 +7,7 @@
 
 mod base;
 mod forest;
+mod peer;
 mod raw;
 mod report;
 mod rows;

@@ -145,16 +145,12 @@ impl Report {
         let lines: Vec<[String; 7]> = std::iter::once(head).chain(self.rows.iter().map(Row::cells)).collect();
         let width = |column: usize| lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..7).map(width).collect();
-        let mut table = String::new();
-        for cells in &lines {
+        let pad = |cells: &[String; 7]| {
             let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-            table.push_str(padded.join("  ").trim_end());
-            table.push('\n');
-        }
-        for (part, why) in &self.broken {
-            table.push_str(&format!("{part}: BROKE OFF: {why}\n"));
-        }
-        table
+            padded.join("  ").trim_end().to_owned()
+        };
+        let broken = self.broken.iter().map(|(part, why)| format!("{part}: BROKE OFF: {why}"));
+        lines.iter().map(pad).chain(broken).collect::<Vec<_>>().join("\n")
     }
 
     /// The same as JSON.

@@ -120,10 +120,12 @@ CREATE TABLE notes (
     UNIQUE (item_id, key)
 ) STRICT;
 
--- Append-only. Numbers are never used twice, so that a cursor means the same for ever. They grow in commit order,
--- because there is one writing transaction at a time; so does `at`.
+-- Append-only: the newest row is never removed, so that numbers are never used twice and a cursor means the same for ever.
+-- (AUTOINCREMENT would guard against that at the price of one more page in every commit.) Numbers grow in commit order,
+-- because there is one writing transaction at a time; so does `at`, which is why it needs no index: see
+-- `read/events.rs`.
 CREATE TABLE events (
-    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq         INTEGER PRIMARY KEY,
     id          BLOB    NOT NULL CHECK (length(id) = 16),
     unit        BLOB    NOT NULL CHECK (length(unit) = 16),
     at          INTEGER NOT NULL,
@@ -138,7 +140,6 @@ CREATE TABLE events (
 CREATE INDEX events_project ON events (project_id);
 CREATE INDEX events_item ON events (item_id) WHERE item_id IS NOT NULL;
 CREATE INDEX events_other ON events (other_id) WHERE other_id IS NOT NULL;
-CREATE INDEX events_at ON events (at);
 
 CREATE TABLE answers (
     pk         INTEGER PRIMARY KEY,

@@ -52,6 +52,7 @@ async fn many(folder: &Path, filled: &Path, rounds: usize) -> Result<Vec<Row>> {
             rate(CALLERS * EACH, batches(&mut batched, &ours).await?),
             rate(ALONE, singles(&mut single, &ours, ALONE).await?),
         ];
+        eprintln!("{figures:?}");
         // The first round warms up.
         if round > 0 {
             claims.push(figures[0]);

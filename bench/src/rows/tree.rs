@@ -126,7 +126,6 @@ async fn insert_again(reader: &mut Raw, raw: &mut Raw, seen: &mut i64) -> Result
 struct Insert {
     sql: String,
     values: Values,
-    bound: usize,
 }
 
 impl Insert {
@@ -144,7 +143,7 @@ impl Insert {
             for (column, _) in &columns {
                 self.values.add_cell(row, *column)?;
             }
-            self.place(columns.len(), place == 0);
+            self.add_row(columns.len(), place == 0);
         }
         self.sql.push_str(";\n");
         Ok(())
@@ -157,19 +156,19 @@ impl Insert {
             let words = format!("{} {}", item.try_get::<String, _>("title")?, item.try_get::<String, _>("summary")?);
             self.values.add(item.try_get::<i64, _>("pk")?)?;
             self.values.add(search::fold(&words))?;
-            self.place(2, place == 0);
+            self.add_row(2, place == 0);
         }
         self.sql.push_str(";\n");
         Ok(())
     }
 
     fn begin(&mut self, table: &str, columns: &str) {
-        self.sql.push_str(&format!("INSERT INTO {table} ({columns}) VALUES "));
+        self.sql.extend(["INSERT INTO ", table, " (", columns, ") VALUES "]);
     }
 
-    fn place(&mut self, count: usize, is_first: bool) {
-        let places: Vec<String> = (1..=count).map(|place| format!("${}", self.bound + place)).collect();
-        self.bound += count;
-        self.sql.push_str(&format!("{}({})", if is_first { "" } else { ", " }, places.join(", ")));
+    fn add_row(&mut self, count: usize, is_first: bool) {
+        // Without names: SQLite looks a name up by walking all of them.
+        let comma = if is_first { "" } else { ", " };
+        self.sql.extend([comma, "(", &vec!["?"; count].join(", "), ")"]);
     }
 }

@@ -7,7 +7,6 @@ mod exit;
 mod logging;
 mod output;
 mod session;
-mod shim;
 
 use std::process::ExitCode;
 

@@ -5,6 +5,7 @@
 //! at all. Shells parse input into commands and render their outputs; stores hold no rule.
 
 pub mod command;
+pub mod doctor;
 pub mod engine;
 mod error;
 pub mod gates;

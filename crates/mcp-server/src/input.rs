@@ -102,7 +102,11 @@ impl Fields {
     }
 
     /// A text parsed into a type; a blank one counts as absent.
-    pub(crate) fn parsed<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, Invalid>) -> Result<Option<T>, Error> {
+    pub(crate) fn parsed<T>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, Invalid>,
+    ) -> Result<Option<T>, Error> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         self.parse(name, &text, parse).map(Some)
     }
@@ -114,7 +118,11 @@ impl Fields {
     }
 
     /// What happens to a field: `null` clears it, a blank text leaves it as it is.
-    pub(crate) fn change<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, Invalid>) -> Result<Change<T>, Error> {
+    pub(crate) fn change<T>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, Invalid>,
+    ) -> Result<Change<T>, Error> {
         match self.given(name) {
             Given::Absent => Ok(Change::Keep),
             Given::Null => Ok(Change::Clear),
@@ -151,7 +159,11 @@ impl Fields {
     }
 
     /// A list of texts, each parsed into a type.
-    pub(crate) fn texts<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, Invalid>) -> Result<Option<Vec<T>>, Error> {
+    pub(crate) fn texts<T>(
+        &mut self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, Invalid>,
+    ) -> Result<Option<Vec<T>>, Error> {
         let Some(list) = self.list(name)? else { return Ok(None) };
         let read = |(index, value): (usize, &Value)| {
             let field = format!("{}[{index}]", self.at(name));
@@ -164,7 +176,11 @@ impl Fields {
     }
 
     /// A comma-separated text, each part parsed into a type; repeated parts count once.
-    pub(crate) fn split<T: PartialEq>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, Invalid>) -> Result<Option<Vec<T>>, Error> {
+    pub(crate) fn split<T: PartialEq>(
+        &mut self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, Invalid>,
+    ) -> Result<Option<Vec<T>>, Error> {
         let Some(text) = self.raw_text(name)? else { return Ok(None) };
         let mut parts: Vec<T> = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {

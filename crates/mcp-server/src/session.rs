@@ -58,10 +58,11 @@ impl Session {
 
     /// An actor named in an argument, as it is recorded: where the connection's own actor is fixed, that one sent it.
     pub fn delegated(&self, mut who: Attribution) -> Attribution {
-        if let Some(bound) = &self.settings.actor {
-            if who.actor.parent.is_none() && who.actor.id != bound.actor.id {
-                who.actor.parent = Some(bound.actor.id.clone());
-            }
+        if let Some(bound) = &self.settings.actor
+            && who.actor.parent.is_none()
+            && who.actor.id != bound.actor.id
+        {
+            who.actor.parent = Some(bound.actor.id.clone());
         }
         who
     }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use docket_core::model::{Derived, ItemId, ItemRef};
 use docket_core::store::{ChangeSet, ItemChange, Scope, Slice, Step, Store, StoreError, Touched, Unit};
+use sqlx::Row;
 
 use crate::SqliteStore;
 use crate::error::{failed, store_error};
 use crate::migrate;
 use crate::options::{SCAN_ROWS, SqliteOptions};
 use crate::pool::{Connector, Link};
-use crate::row::Cells;
 use crate::script::Script;
 
 /// Findings of one check that are told; the rest would say no more.
@@ -85,7 +85,7 @@ pub async fn verify_backup(path: &Path) -> Result<Vec<String>, StoreError> {
 
 async fn integrity_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
     let mut script = Script::default();
-    let most = script.size(FINDINGS);
+    let most = script.limit(FINDINGS);
     // Since SQLite 3.44 this looks into the full-text index as well.
     script.add(&format!("SELECT integrity_check FROM pragma_integrity_check({FINDINGS}) WHERE integrity_check <> 'ok'"));
     script.add(&format!(
@@ -105,7 +105,7 @@ async fn integrity_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
          WHERE NOT EXISTS (SELECT 1 FROM item_tags g WHERE g.tag = t.value AND g.item_pk = i.pk) LIMIT {most}"
     ));
     let rows = link.run(script).await.map_err(store_error)?;
-    rows.iter().map(|row| Cells::new(row).get()).collect()
+    rows.iter().map(|row| row.try_get(0).map_err(store_error)).collect()
 }
 
 /// Where a backup is made before it gets its name.

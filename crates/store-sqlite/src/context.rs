@@ -29,16 +29,14 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Reads the time into the scratch table `clock`, where later statements find it, and returns it as a row.
-    pub(crate) fn read(&self, script: &mut Script) {
+    /// An expression for the time.
+    pub(crate) fn now(&self, script: &mut Script) -> String {
         let skew = script.int(self.skew.load(Ordering::Relaxed));
         let last = script.int(self.last.load(Ordering::Relaxed));
-        script.add(&format!(
-            "INSERT OR REPLACE INTO clock (one, now) VALUES (1, max( \
-             CAST(round(unixepoch('now', 'subsec') * 1000) AS INTEGER) + {skew}, {last}, \
-             coalesce((SELECT at FROM events ORDER BY seq DESC LIMIT 1), 0)))"
-        ));
-        script.add("SELECT 'now', now FROM clock");
+        format!(
+            "max(CAST(round(unixepoch('now', 'subsec') * 1000) AS INTEGER) + {skew}, {last}, \
+             coalesce((SELECT at FROM events ORDER BY seq DESC LIMIT 1), 0))"
+        )
     }
 
     /// Remembers what the database answered.

@@ -23,6 +23,24 @@ pub(crate) struct Damage(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct Failure(pub(crate) String);
 
+/// Why a question was not answered.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// SQLite refused; a transaction that was open is doubtful.
+    Sql(sqlx::Error),
+    /// The rows make no sense; a transaction that was open is as it was.
+    Rows(StoreError),
+}
+
+impl From<Trouble> for StoreError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Sql(error) => store_error(error),
+            Trouble::Rows(error) => error,
+        }
+    }
+}
+
 /// The store's word for a failure of SQLite or of the connection to it.
 pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     match primary_code(&error) {

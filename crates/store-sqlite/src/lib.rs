@@ -8,6 +8,8 @@ mod context;
 mod error;
 mod migrate;
 mod options;
+#[cfg(feature = "plant")]
+mod plant;
 mod pool;
 mod queue;
 mod read;
@@ -53,6 +55,8 @@ impl SqliteStore {
     /// Opens a database file, brings it to the newest schema, and starts the writer. One connection is opened; the
     /// others follow when they are needed.
     pub async fn open(options: SqliteOptions) -> Result<Self, StoreError> {
+        #[cfg(feature = "plant")]
+        plant::follow_clock_file(Arc::clone(&options.clock_skew));
         let context = Arc::new(Context::new(Arc::clone(&options.clock_skew)));
         let connector = Arc::new(Connector::new(options));
         let first = migrate::open(&connector).await?;
@@ -93,7 +97,7 @@ impl Store for SqliteStore {
 
     async fn view(&self, scope: &Scope) -> Result<Slice, StoreError> {
         let mut lease = self.pool.lease().await?;
-        Ok(read::load(&mut lease, &self.context, scope, Opening::Snapshot).await?)
+        Ok(read::load(&mut lease, &self.context, scope, Opening::Plain).await?)
     }
 
     async fn find(&self, filter: &Filter) -> Result<Found, StoreError> {

@@ -6,11 +6,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use docket_core::plant::{Bug, planted};
 use docket_core::store::{Detail, StoreError};
+use serde::Deserialize;
+use sqlx::Row;
 
-use crate::error::{corrupt, is_busy, is_unreachable, open_error, store_error};
+use crate::error::{Trouble, is_busy, is_unreachable, open_error, store_error};
 use crate::pool::{Access, Connector, Link};
-use crate::row::Cells;
 use crate::script::Script;
 
 /// Marks a file as Docket's: the letters "DOCK".
@@ -22,21 +24,27 @@ pub(crate) const SCHEMA_VERSION: i64 = 1;
 /// How long to wait before trying again to switch the journal, which SQLite does not wait for itself.
 const JOURNAL_PAUSE: Duration = Duration::from_millis(5);
 
-const LOOK: &str = "SELECT (SELECT application_id FROM pragma_application_id), \
-    (SELECT user_version FROM pragma_user_version), EXISTS (SELECT 1 FROM sqlite_schema), \
-    (SELECT journal_mode FROM pragma_journal_mode)";
+/// What is asked of a file, in the order of [`Found`].
+const LOOK: &str = "SELECT json_array((SELECT application_id FROM pragma_application_id), \
+    (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema), \
+    (SELECT journal_mode FROM pragma_journal_mode))";
 
 /// What a file turned out to be.
+#[derive(Debug, Deserialize)]
 struct Found {
     application: i64,
     version: i64,
-    tables: bool,
-    logged: bool,
+    tables: u64,
+    journal: String,
 }
 
 impl Found {
     fn is_empty(&self) -> bool {
-        self.application == 0 && self.version == 0 && !self.tables
+        self.application == 0 && self.version == 0 && self.tables == 0
+    }
+
+    fn is_logged(&self) -> bool {
+        self.journal.eq_ignore_ascii_case("wal")
     }
 
     fn is_current(&self) -> bool {
@@ -63,7 +71,7 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
         std::fs::metadata(&options.path).map_err(|error| StoreError::Failed(Box::new(error)))?;
     }
     let (mut link, found) = match reach(connector, create).await {
-        Err(error) if is_unreachable(&error) && options.path.is_file() && !connector.has_log() => {
+        Err(Trouble::Sql(error)) if is_unreachable(&error) && options.path.is_file() && !connector.has_log() => {
             // The folder cannot be written, so SQLite cannot make the files that share a log. Nobody else can write the
             // database from here either, so it is read as it stands.
             connector.set_access(Access::Frozen);
@@ -71,9 +79,12 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
         }
         reached => reached,
     }
-    .map_err(open_error)?;
+    .map_err(|trouble| match trouble {
+        Trouble::Sql(error) => open_error(error),
+        Trouble::Rows(error) => error,
+    })?;
     found.check(create)?;
-    if !(found.is_current() && found.logged) && connector.access() == Access::Write {
+    if !(found.is_current() && found.is_logged()) && connector.access() == Access::Write {
         upgrade(&mut link, connector, create).await?;
     } else if !found.is_current() {
         return Err(StoreError::ReadOnly(None));
@@ -81,31 +92,26 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
     Ok(link)
 }
 
-async fn reach(connector: &Arc<Connector>, create: bool) -> Result<(Link, Found), sqlx::Error> {
-    let mut link = connector.connect(create).await?;
+async fn reach(connector: &Arc<Connector>, create: bool) -> Result<(Link, Found), Trouble> {
+    let mut link = connector.connect(create).await.map_err(Trouble::Sql)?;
     let mut script = Script::default();
     script.add(LOOK);
-    let found = read(&link.run(script).await?).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    let found = link.ask(script).await?;
     Ok((link, found))
-}
-
-fn read(rows: &[sqlx::sqlite::SqliteRow]) -> Result<Found, StoreError> {
-    let row = rows.last().ok_or_else(|| corrupt("the database says nothing of itself"))?;
-    let mut cells = Cells::new(row);
-    Ok(Found {
-        application: cells.get()?,
-        version: cells.get()?,
-        tables: cells.get()?,
-        logged: cells.get::<&str>()?.eq_ignore_ascii_case("wal"),
-    })
 }
 
 async fn upgrade(link: &mut Link, connector: &Connector, create: bool) -> Result<(), StoreError> {
     log_ahead(link, connector.options.busy_timeout).await?;
     let mut script = Script::default();
-    script.add("BEGIN EXCLUSIVE");
-    script.add(LOOK);
-    let found = read(&link.run(script).await.map_err(store_error)?)?;
+    if planted(Bug::MigrationUnlocked) {
+        script.add("BEGIN");
+        script.add(LOOK);
+        tokio::time::sleep(JOURNAL_PAUSE).await;
+    } else {
+        script.add("BEGIN EXCLUSIVE");
+        script.add(LOOK);
+    }
+    let found: Found = link.ask(script).await?;
     let checked = found.check(create);
     let mut script = Script::default();
     if checked.is_err() || found.is_current() {
@@ -133,7 +139,7 @@ async fn log_ahead(link: &mut Link, patience: Duration) -> Result<(), StoreError
         script.add("PRAGMA journal_mode = WAL");
         match link.run(script).await {
             Ok(rows) => {
-                let mode: String = rows.first().map_or(Ok(String::new()), |row| Cells::new(row).get())?;
+                let mode: String = rows.first().map_or(Ok(String::new()), |row| row.try_get(0)).map_err(store_error)?;
                 if mode.eq_ignore_ascii_case("wal") {
                     return Ok(());
                 }

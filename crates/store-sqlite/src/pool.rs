@@ -12,22 +12,13 @@ use std::time::Duration;
 
 use docket_core::store::StoreError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, ConnectOptions};
+use serde::de::DeserializeOwned;
+use sqlx::{AssertSqlSafe, ConnectOptions, Row};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::error::{failed, store_error};
+use crate::error::{Trouble, corrupt, failed, store_error};
 use crate::options::{self, SqliteOptions};
 use crate::script::Script;
-
-/// Tables of a connection's own, in memory: a script collects in them what its later statements work on.
-const SCRATCH: [&str; 6] = [
-    "CREATE TEMP TABLE clock (one INTEGER PRIMARY KEY, now INTEGER NOT NULL)",
-    "CREATE TEMP TABLE shown (pk INTEGER PRIMARY KEY, tier INTEGER NOT NULL, id BLOB NOT NULL, project_id BLOB NOT NULL)",
-    "CREATE TEMP TABLE tree (place INTEGER PRIMARY KEY, id BLOB NOT NULL)",
-    "CREATE TEMP TABLE picked (place INTEGER PRIMARY KEY, id BLOB NOT NULL)",
-    "CREATE TEMP TABLE linked (pk INTEGER PRIMARY KEY)",
-    "CREATE TEMP TABLE walked (id BLOB NOT NULL PRIMARY KEY) WITHOUT ROWID",
-];
 
 /// What this process has asked of the database.
 #[derive(Debug, Default)]
@@ -111,13 +102,7 @@ impl Connector {
             .disable_statement_logging()
             .connect()
             .await?;
-        let mut link = Link { connection, connector: Arc::clone(self), whole: true };
-        let mut script = Script::default();
-        for table in SCRATCH {
-            script.add(table);
-        }
-        link.run(script).await?;
-        Ok(link)
+        Ok(Link { connection, connector: Arc::clone(self), whole: true })
     }
 }
 
@@ -142,6 +127,14 @@ impl Link {
         let rows = sqlx::query_with(AssertSqlSafe(sql), arguments).fetch_all(&mut self.connection).await?;
         self.whole = true;
         Ok(rows)
+    }
+
+    /// Runs a script whose last statement returns one JSON text, and reads that.
+    pub(crate) async fn ask<T: DeserializeOwned>(&mut self, script: Script) -> Result<T, Trouble> {
+        let rows = self.run(script).await.map_err(Trouble::Sql)?;
+        let row = rows.last().ok_or_else(|| Trouble::Rows(corrupt("a question was not answered")))?;
+        let text: &str = row.try_get_unchecked(0).map_err(Trouble::Sql)?;
+        serde_json::from_str(text).map_err(|error| Trouble::Rows(StoreError::Corrupt(Some(error.into()))))
     }
 
     /// Closes the file and waits for it.

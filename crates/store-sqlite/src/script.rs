@@ -17,6 +17,9 @@ pub(crate) struct Script {
     sql: String,
     values: Vec<Value>,
     statements: u64,
+    /// Where each statement ends in the text.
+    #[cfg(feature = "plant")]
+    ends: Vec<usize>,
 }
 
 /// The place of a bound value, as a statement spells it.
@@ -46,15 +49,18 @@ impl Script {
         self.sql.push_str(statement);
         self.sql.push_str(";\n");
         self.statements += 1;
+        #[cfg(feature = "plant")]
+        self.ends.push(self.sql.len());
     }
 
     pub(crate) fn int(&mut self, value: i64) -> Param {
         self.bind(Value::Int(value))
     }
 
-    /// A count or a limit.
-    pub(crate) fn size(&mut self, value: usize) -> Param {
-        self.int(i64::try_from(value).unwrap_or(i64::MAX))
+    /// A limit, as an expression: SQLite compiles a statement anew for each value of a bare parameter that limits it.
+    pub(crate) fn limit(&mut self, value: usize) -> String {
+        let value = self.int(i64::try_from(value).unwrap_or(i64::MAX));
+        format!("({value} + 0)")
     }
 
     pub(crate) fn text(&mut self, value: impl Into<String>) -> Param {
@@ -87,9 +93,18 @@ impl Script {
         self.statements
     }
 
-    /// The text of all statements.
-    pub(crate) fn sql(&self) -> &str {
-        &self.sql
+    /// The statements one by one, each with all values.
+    #[cfg(feature = "plant")]
+    pub(crate) fn one_by_one(&self) -> Vec<Self> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins
+            .zip(&self.ends)
+            .map(|(begin, end)| {
+                let mut one = Self { values: self.values.clone(), ..Self::default() };
+                one.add(self.sql[begin..*end].trim_end().trim_end_matches(';'));
+                one
+            })
+            .collect()
     }
 
     /// The text and the values as sqlx takes them.

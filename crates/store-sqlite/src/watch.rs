@@ -1,17 +1,15 @@
 //! Waiting for events, whichever process commits them.
 //!
-//! Commits of this process tell the newest event's number at once. Those of others are looked for by reading that number
-//! from time to time, by one of the waiters for all of them, and by nobody when nobody waits. Numbers are compared, not
-//! signals counted, so a waiter misses nothing.
+//! One of the waiters looks for all of them: it reads the newest event's number when this process has committed something,
+//! and from time to time to see what others have. When nobody waits, nobody looks. Numbers are compared, not signals
+//! counted, so a waiter misses nothing.
 
 use docket_core::store::StoreError;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, Notify, watch};
 
-use crate::error::store_error;
 use crate::options::POLL_EVERY;
 use crate::pool::Pool;
-use crate::read::{add_head, read_head_number};
-use crate::script::Script;
+use crate::read::head_script;
 
 /// What is known of the newest event.
 #[derive(Debug)]
@@ -19,29 +17,28 @@ pub(crate) struct Watch {
     head: watch::Sender<u64>,
     /// Held by the waiter that looks for all.
     lookout: Mutex<()>,
+    /// Wakes that waiter when this process has committed something.
+    commit: Notify,
 }
 
 impl Watch {
     pub(crate) fn new() -> Self {
-        Self { head: watch::Sender::new(0), lookout: Mutex::new(()) }
+        Self { head: watch::Sender::new(0), lookout: Mutex::new(()), commit: Notify::new() }
     }
 
-    /// Tells waiters of a committed event.
-    pub(crate) fn publish(&self, head: u64) {
+    /// Says that this process has committed something.
+    pub(crate) fn committed(&self) {
+        self.commit.notify_one();
+    }
+
+    /// Reads the number of the newest event and tells waiters.
+    pub(crate) async fn look(&self, pool: &Pool) -> Result<u64, StoreError> {
+        let head: u64 = pool.lease().await?.ask(head_script()).await?;
         self.head.send_if_modified(|known| {
             let newer = head > *known;
             *known = head.max(*known);
             newer
         });
-    }
-
-    /// Reads the number of the newest event and tells waiters.
-    pub(crate) async fn look(&self, pool: &Pool) -> Result<u64, StoreError> {
-        let mut script = Script::default();
-        add_head(&mut script);
-        let rows = pool.lease().await?.run(script).await.map_err(store_error)?;
-        let head = read_head_number(&rows)?.unwrap_or(0);
-        self.publish(head);
         Ok(head)
     }
 
@@ -66,7 +63,8 @@ impl Watch {
     async fn keep_looking(&self, pool: &Pool, after: u64) -> Result<(), StoreError> {
         let _lookout = self.lookout.lock().await;
         while self.look(pool).await? <= after {
-            tokio::time::sleep(POLL_EVERY).await;
+            // Whichever comes first; a commit made since the last look is remembered.
+            let _ = tokio::time::timeout(POLL_EVERY, self.commit.notified()).await;
         }
         Ok(())
     }

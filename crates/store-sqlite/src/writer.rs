@@ -8,15 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use docket_core::limits;
+use docket_core::model::Timestamp;
+use docket_core::plant::{Bug, planted};
 use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, Unit};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::context::Context;
-use crate::error::{again, failed, is_busy, store_error};
+use crate::error::{Trouble, again, failed, is_busy, store_error};
 use crate::options::{BATCH_UNITS, QUEUED_UNITS};
 use crate::pool::{Connector, Link};
 use crate::queue::Turn;
-use crate::read::{self, Opening, Trouble};
+use crate::read::{self, Opening};
 use crate::script::Script;
 use crate::watch::Watch;
 use crate::write;
@@ -78,7 +80,6 @@ struct Batch {
     open: bool,
     wrote: bool,
     committed: bool,
-    head: Option<u64>,
     /// Units that have decided and wait for the commit.
     decided: Vec<Reply>,
 }
@@ -158,7 +159,7 @@ impl Desk {
             match guard(|| unit.decide(&slice))? {
                 Step::Nothing => return Ok(()),
                 Step::Look(scope) => slice.absorb(self.look(&scope).await?),
-                Step::Commit(changes) => return self.write(batch, &changes, place).await,
+                Step::Commit(changes) => return self.write(batch, &changes, slice.now, place).await,
             }
         }
         Err(Fault::Unit(failed("a unit of work wanted to look further than it may")))
@@ -196,30 +197,41 @@ impl Desk {
 
     async fn look(&mut self, scope: &Scope) -> Result<Slice, Fault> {
         let link = self.link.as_mut().ok_or_else(|| Fault::Batch(failed("the connection is gone")))?;
-        read::load(link, &self.context, scope, Opening::Inside).await.map_err(|trouble| match trouble {
+        read::load(link, &self.context, scope, Opening::Plain).await.map_err(|trouble| match trouble {
             Trouble::Sql(error) => Fault::Batch(store_error(error)),
             Trouble::Rows(error) => Fault::Unit(error),
         })
     }
 
     /// Writes a change set in one round trip. The last of a batch takes the commit along.
-    async fn write(&mut self, batch: &mut Batch, changes: &ChangeSet, place: Place) -> Result<(), Fault> {
+    async fn write(&mut self, batch: &mut Batch, changes: &ChangeSet, now: Timestamp, place: Place) -> Result<(), Fault> {
         let link = self.link.as_mut().ok_or_else(|| Fault::Batch(failed("the connection is gone")))?;
+        let place = Place { last: place.last && !planted(Bug::AnswerBeforeCommit), ..place };
         let mut script = Script::default();
         if !place.alone {
             script.add("SAVEPOINT unit");
         }
-        write::add_changes(&mut script, changes);
+        write::add_changes(&mut script, changes, now);
         if !place.alone {
             script.add("RELEASE unit");
         }
         if place.last {
             script.add("COMMIT");
         }
+        #[cfg(feature = "plant")]
+        if let Some(last) = crate::plant::dies_at() {
+            for (number, statement) in script.one_by_one().into_iter().enumerate() {
+                if number == last {
+                    std::process::abort();
+                }
+                link.run(statement).await.map_err(|error| Fault::Batch(store_error(error)))?;
+            }
+            (batch.wrote, batch.committed, batch.open) = (true, place.last, !place.last);
+            return Ok(());
+        }
         let error = match link.run(script).await {
-            Ok(rows) => {
+            Ok(_) => {
                 batch.wrote = true;
-                batch.head = read::read_head_number(&rows).map_err(Fault::Batch)?.or(batch.head);
                 batch.committed = place.last;
                 batch.open = !place.last;
                 return Ok(());
@@ -241,6 +253,12 @@ impl Desk {
 
     /// Ends the batch's transaction and answers its units: only now is what they wrote durable.
     async fn finish(&mut self, mut batch: Batch) {
+        if planted(Bug::AnswerBeforeCommit) {
+            for reply in batch.decided.drain(..) {
+                answer(reply, Ok(()));
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
         if batch.open && batch.wrote {
             match self.end("COMMIT").await {
                 Ok(()) => (batch.open, batch.committed) = (false, true),
@@ -249,9 +267,7 @@ impl Desk {
         }
         if batch.committed {
             self.connector.counters.commits.fetch_add(1, Ordering::Relaxed);
-            if let Some(head) = batch.head {
-                self.watch.publish(head);
-            }
+            self.watch.committed();
         }
         for reply in batch.decided {
             answer(reply, Ok(()));

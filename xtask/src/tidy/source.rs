@@ -30,8 +30,12 @@ pub(super) struct Function {
 }
 
 /// Attributes before something that only tests see.
-const TEST_ATTRIBUTES: [&str; 3] =
-    ["#[cfg(test)]", "#[cfg(feature = \"testing\")]", "#[cfg(any(test, feature = \"testing\"))]"];
+const TEST_ATTRIBUTES: [&str; 4] = [
+    "#[cfg(test)]",
+    "#[cfg(feature = \"plant\")]",
+    "#[cfg(feature = \"testing\")]",
+    "#[cfg(any(test, feature = \"testing\"))]",
+];
 
 impl Source {
     pub(super) fn new(path: &str, text: &str) -> Self {

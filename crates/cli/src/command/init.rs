@@ -7,7 +7,7 @@ use docket_core::model::{KeyPrefix, Project, Slug, Title};
 use docket_core::store::Store;
 use docket_core::workflow::Workflow;
 use docket_core::{Engine, Error, Reason};
-use crate::shim::{surface, surfaces};
+use docket_mcp_server::{surface, surfaces};
 use docket_store_sqlite::SqliteOptions;
 use serde::Serialize;
 

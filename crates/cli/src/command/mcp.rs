@@ -7,7 +7,7 @@ use docket_core::model::{Project, Slug};
 use docket_core::store::{ProjectRef, Store};
 use docket_core::workflow::Workflow;
 use docket_core::{Code, Engine, Error, Kind, Reason};
-use crate::shim::{Settings, serve_stdio, surface, surfaces};
+use docket_mcp_server::{Settings, serve_stdio, surface, surfaces};
 use docket_store_sqlite::SqliteOptions;
 
 use crate::config::Configuration;
@@ -38,7 +38,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    let served = surface(&args.surface)?;
+    // A wrong name is told before anything is made.
+    let surface = surface(&args.surface)?;
     let config = shell.configuration()?;
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
@@ -61,7 +62,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         policy: caller.policy,
         require_actor: config.identity.require_actor.unwrap_or(false),
     };
-    let served = serve_stdio(settings, served).await;
+    let served = serve_stdio(settings, surface).await;
     store.close().await;
     served.map_err(|error| {
         tracing::debug!(error = &error as &dyn std::error::Error, "the connection ended");

@@ -61,6 +61,12 @@ impl Command for Import {
             }
             draft.add_item(Item { derived: Derived::default(), ..(*item).clone() }, None);
         }
+        // Numbers of items that are gone are not given out again.
+        for project in self.projects.iter().filter(|project| !seen.projects.contains_key(&project.id)) {
+            while draft.next_number(project.id) < project.next_number {
+                draft.take_number(project.id);
+            }
+        }
         for edge in &self.edges {
             draft.add_edge(edge.clone(), None);
         }
@@ -131,9 +137,11 @@ impl Import {
 
     /// The same refusal of cycles as for edges made one at a time.
     fn check_waits(&self, projects: &BTreeMap<ProjectId, Project>, by_id: &BTreeMap<ItemId, &Item>) -> Result<(), Error> {
-        let parents_wait = projects.values().any(|project| project.workflow.has_gate(Gate::Descendants));
-        let mut waits = Waits::new(None, parents_wait)?;
-        for item in by_id.values() {
+        let waits_below = |item: &Item| {
+            projects.get(&item.project).is_some_and(|project| project.workflow.has_gate(Gate::Descendants))
+        };
+        let mut waits = Waits::new(None, true)?;
+        for item in by_id.values().filter(|item| waits_below(item)) {
             if let Some(parent) = item.parent {
                 waits.add_child(parent, item.id);
             }

@@ -56,7 +56,8 @@ impl<'de> Visitor<'de> for Walk<'_> {
         while let Some(Key(name)) = map.next_key()? {
             *self.names += 1;
             // Nearly all objects are small: a short list beats hashing.
-            let again = if few.len() < 16 { few.contains(&name) } else { few.contains(&name) || !many.insert(name.clone()) };
+            let again =
+                if few.len() < 16 { few.contains(&name) } else { few.contains(&name) || !many.insert(name.clone()) };
             let message = if again {
                 Some(format!("the name \"{}\" stands twice in one object", docket_core::echo(&name)))
             } else if *self.names > NAMES {

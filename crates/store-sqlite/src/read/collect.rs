@@ -1,178 +1,182 @@
-//! The rows of a loaded scope as a slice.
+//! What a loaded scope returned, as a slice.
 
 use std::collections::BTreeMap;
 
-use docket_core::model::{ItemId, ItemRef, Key, ProjectId};
-use docket_core::store::{Busy, Capped, Resolution, Scope, Slice, StoreError, WaitEdge, WaitGraph};
-use sqlx::sqlite::SqliteRow;
+use docket_core::model::{Edge, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, ProjectId, Role, Timestamp};
+use docket_core::store::{AnswerKey, Busy, Capped, Resolution, Scope, Slice, StoredAnswer, WaitEdge, WaitGraph};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use uuid::Uuid;
 
 use super::names::Names;
 use crate::context::ProjectCache;
-use crate::error::corrupt;
-use crate::row::{self, Cells, as_hex_uuid, code};
+use crate::row::code::Coded;
+use crate::row::{EdgeRow, Flag, HeadRow, ItemRow, Millis, NoteRow, Packed, models};
 
-/// A slice in the making: everything but the projects.
-#[derive(Debug, Default)]
-pub(super) struct Collected {
-    pub(super) slice: Slice,
-    projects: Vec<(ProjectId, u64)>,
-    prefixes: BTreeMap<usize, Vec<(ItemId, Key)>>,
+/// The results of a load by name; what was not asked for is empty.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Seen {
+    now: Millis,
+    items: Vec<ItemRow>,
+    projects: Vec<(ProjectId, u64, u32, Flag)>,
+    prefixes: Vec<(usize, ItemId, Key)>,
+    edges: Vec<EdgeRow>,
+    heads: Vec<HeadRow>,
+    bodies: Vec<NoteRow>,
+    notes: Vec<NoteRow>,
+    children: Vec<(ItemId, Packed)>,
+    descendants: Vec<(ItemId, Packed)>,
+    subtree: Packed,
+    held: Packed,
+    picked: Packed,
+    busy: Vec<(ItemId, Vec<Name>, Vec<Name>)>,
+    waits_cut: Flag,
+    wait_edges: WaitEdges,
+    wait_children: Packed,
+    component: Vec<EdgeRow>,
+    component_cut: Flag,
+    answer: Option<AnswerRow>,
 }
 
-impl Collected {
-    pub(super) fn read(rows: &[SqliteRow], scope: &Scope) -> Result<Self, StoreError> {
-        let mut collected = Self::default();
-        if scope.around.waits {
-            collected.slice.waits = Some(WaitGraph::default());
-        }
-        for row in rows {
-            let mut cells = Cells::new(row);
-            let kind: &str = cells.get()?;
-            collected.take(kind, &mut cells, scope)?;
-        }
-        Ok(collected)
+impl Seen {
+    pub(super) fn now(&self) -> Timestamp {
+        self.now.into()
     }
 
     /// Projects whose rules are not known at the version that was read.
     pub(super) fn unknown_projects(&self, cache: &ProjectCache) -> Vec<ProjectId> {
-        self.projects.iter().filter(|(id, version)| cache.get(*id, *version).is_none()).map(|(id, _)| *id).collect()
+        let unknown = self.projects.iter().filter(|(id, version, ..)| cache.get(*id, *version).is_none());
+        unknown.map(|(id, ..)| *id).collect()
     }
 
-    /// The slice with its projects; `None` when one of them has changed since the rows were read.
-    pub(super) fn finish(mut self, scope: &Scope, cache: &ProjectCache) -> Option<Slice> {
-        for (id, version) in &self.projects {
-            self.slice.projects.insert(*id, cache.get(*id, *version)?);
+    /// The slice; `None` when a project has changed since the rows were read.
+    pub(super) fn into_slice(self, scope: &Scope, cache: &ProjectCache) -> Option<Slice> {
+        let mut slice = Slice { now: self.now(), ..Slice::default() };
+        for (id, version, next_number, named) in self.projects {
+            slice.projects.insert(id, cache.get(id, version)?);
+            slice.next_numbers.insert(id, next_number);
+            if named.0 {
+                slice.project = Some(id);
+            }
         }
-        self.resolve(scope);
-        Some(self.slice)
+        let around = &scope.around;
+        slice.items = self.items.into_iter().map(Item::from).map(|item| (item.id, item)).collect();
+        slice.edges = self.edges.into_iter().map(Edge::from).map(|edge| (edge.id, edge)).collect();
+        slice.open_children = by_item(self.children, around.open_children);
+        slice.open_descendants = by_item(self.descendants, around.open_descendants);
+        slice.subtree = capped(self.subtree, around.subtree);
+        slice.held = self.held.0;
+        slice.candidates = capped(self.picked, scope.candidates.as_ref().map(|wanted| wanted.limit));
+        slice.busy = self.busy.into_iter().map(|(item, touches, needs)| Busy { item, touches, needs }).collect();
+        slice.component = Capped { rows: models(self.component), truncated: self.component_cut.0 };
+        slice.answer = self.answer.zip(scope.answer.as_ref()).map(|(row, key)| row.into_answer(key));
+        slice.waits = around.waits.then(|| WaitGraph {
+            edges: self.wait_edges.0,
+            children: self.wait_children.0.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+            truncated: self.waits_cut.0,
+        });
+        put_notes(&mut slice, models(self.heads), models(self.bodies), models(self.notes));
+        resolve(&mut slice, scope, self.prefixes);
+        Some(slice)
     }
+}
 
-    fn take(&mut self, kind: &str, cells: &mut Cells<'_>, scope: &Scope) -> Result<(), StoreError> {
-        let slice = &mut self.slice;
-        match kind {
-            "now" => slice.now = cells.time()?,
-            "item" => {
-                let item = row::read_item(cells)?;
-                slice.items.insert(item.id, item);
-            }
-            "project" => self.take_project(cells)?,
-            "prefix" => self.take_prefix(cells)?,
-            "edge" => {
-                let edge = row::read_edge(cells)?;
-                slice.edges.insert(edge.id, edge);
-            }
-            "head" => {
-                let head = row::read_head(cells)?;
-                slice.note_heads.entry(head.item).or_default().push(head);
-            }
-            "body" => {
-                let note = row::read_note(cells)?;
-                slice.note_heads.entry(note.item).or_default().push(note.head());
-                slice.notes.push(note);
-            }
-            // Both a named note and one of a named item: once is enough.
-            "note" => {
-                let note = row::read_note(cells)?;
-                if slice.notes.iter().all(|known| known.id != note.id) {
-                    slice.notes.push(note);
-                }
-            }
-            "children" => {
-                let parent = ItemId::from_uuid(cells.uuid()?);
-                slice.open_children.insert(parent, capped(cells, scope.around.open_children)?);
-            }
-            "descendants" => {
-                let ancestor = ItemId::from_uuid(cells.uuid()?);
-                slice.open_descendants.insert(ancestor, capped(cells, scope.around.open_descendants)?);
-            }
-            "tree" => slice.subtree = capped(cells, scope.around.subtree)?,
-            "picked" => slice.candidates = capped(cells, scope.candidates.as_ref().map(|wanted| wanted.limit))?,
-            "held" => slice.held = capped(cells, None)?.rows,
-            "busy" => slice.busy.push(Busy {
-                item: ItemId::from_uuid(cells.uuid()?),
-                touches: cells.list()?,
-                needs: cells.list()?,
-            }),
-            "component" => slice.component.rows.push(row::read_edge(cells)?),
-            "component-cut" => slice.component.truncated = cells.get()?,
-            "answer" => {
-                slice.answer = scope.answer.as_ref().map(|key| row::read_answer(cells, key)).transpose()?;
-            }
-            _ => take_waits(slice.waits.get_or_insert_default(), kind, cells)?,
+/// Notes in the order of their keys. One may be named and on a named item: it is shown once.
+fn put_notes(slice: &mut Slice, heads: Vec<NoteHead>, bodies: Vec<Note>, named: Vec<Note>) {
+    for head in heads.into_iter().chain(bodies.iter().map(Note::head)) {
+        slice.note_heads.entry(head.item).or_default().push(head);
+    }
+    for heads in slice.note_heads.values_mut() {
+        heads.sort_by(|a, b| a.key.cmp(&b.key));
+    }
+    slice.notes = bodies;
+    for note in named {
+        if slice.notes.iter().all(|known| known.id != note.id) {
+            slice.notes.push(note);
         }
-        Ok(())
     }
+    slice.notes.sort_by(|a, b| (a.item, &a.key).cmp(&(b.item, &b.key)));
+}
 
-    fn take_project(&mut self, cells: &mut Cells<'_>) -> Result<(), StoreError> {
-        let id = ProjectId::from_uuid(cells.uuid()?);
-        self.projects.push((id, cells.number()?));
-        self.slice.next_numbers.insert(id, cells.number()?);
-        if cells.get()? {
-            self.slice.project = Some(id);
-        }
-        Ok(())
-    }
-
-    fn take_prefix(&mut self, cells: &mut Cells<'_>) -> Result<(), StoreError> {
-        let place = cells.number()?;
-        let id = ItemId::from_uuid(cells.uuid()?);
-        let key = Key { prefix: cells.parsed()?, number: cells.number()? };
-        self.prefixes.entry(place).or_default().push((id, key));
-        Ok(())
-    }
-
-    /// What each spelling turned out to mean.
-    fn resolve(&mut self, scope: &Scope) {
-        let slice = &mut self.slice;
-        let by_key: BTreeMap<Key, ItemId> = if scope.items.iter().any(|item| matches!(item, ItemRef::Key(_))) {
-            let key = |item: &docket_core::model::Item| Some(slice.projects.get(&item.project)?.key(item.number));
-            slice.items.values().filter_map(|item| Some((key(item)?, item.id))).collect()
-        } else {
-            BTreeMap::new()
+/// What each spelling turned out to mean.
+fn resolve(slice: &mut Slice, scope: &Scope, prefixes: Vec<(usize, ItemId, Key)>) {
+    let by_key: BTreeMap<Key, ItemId> = if scope.items.iter().any(|item| matches!(item, ItemRef::Key(_))) {
+        let key = |item: &Item| Some(slice.projects.get(&item.project)?.key(item.number));
+        slice.items.values().filter_map(|item| Some((key(item)?, item.id))).collect()
+    } else {
+        BTreeMap::new()
+    };
+    for item in &scope.items {
+        let meant = match item {
+            ItemRef::Id(id) => slice.items.contains_key(id).then_some(*id),
+            ItemRef::Key(key) => by_key.get(key).copied(),
+            ItemRef::Prefix(_) => continue,
         };
-        for item in &scope.items {
-            let meant = match item {
-                ItemRef::Id(id) => slice.items.contains_key(id).then_some(*id),
-                ItemRef::Key(key) => by_key.get(key).copied(),
-                ItemRef::Prefix(_) => continue,
-            };
-            slice.refs.insert(item.clone(), meant.map_or(Resolution::Missing, Resolution::One));
-        }
-        for (place, digits) in Names::of(scope).prefixes.into_iter().enumerate() {
-            let meant = match self.prefixes.remove(&place).unwrap_or_default() {
-                matches if matches.is_empty() => Resolution::Missing,
-                matches if matches.len() == 1 => Resolution::One(matches[0].0),
-                matches => Resolution::Ambiguous(matches.into_iter().map(|(_, key)| key).collect()),
-            };
-            slice.refs.insert(ItemRef::Prefix(digits.to_owned()), meant);
-        }
+        slice.refs.insert(item.clone(), meant.map_or(Resolution::Missing, Resolution::One));
+    }
+    let mut matches: BTreeMap<usize, Vec<(ItemId, Key)>> = BTreeMap::new();
+    for (place, id, key) in prefixes {
+        matches.entry(place).or_default().push((id, key));
+    }
+    for (place, digits) in Names::of(scope).prefixes.into_iter().enumerate() {
+        let meant = match matches.remove(&place).unwrap_or_default().as_slice() {
+            [] => Resolution::Missing,
+            [(only, _)] => Resolution::One(*only),
+            several => Resolution::Ambiguous(several.iter().map(|(_, key)| key.clone()).collect()),
+        };
+        slice.refs.insert(ItemRef::Prefix(digits.to_owned()), meant);
     }
 }
 
-fn take_waits(waits: &mut WaitGraph, kind: &str, cells: &mut Cells<'_>) -> Result<(), StoreError> {
-    let id = |digits: &[u8]| as_hex_uuid(digits).map(ItemId::from_uuid);
-    match kind {
-        "waits" => waits.truncated = cells.get()?,
-        "wait-edges" => {
-            let packed = cells.get::<Option<&str>>()?.unwrap_or_default();
-            for edge in packed.as_bytes().chunks_exact(65) {
-                let threshold = code::role(i64::from(edge[64].wrapping_sub(b'0')))?;
-                waits.edges.push(WaitEdge { from: id(&edge[..32])?, to: id(&edge[32..64])?, threshold });
-            }
-        }
-        "wait-children" => {
-            let packed = cells.get::<Option<&str>>()?.unwrap_or_default();
-            for pair in packed.as_bytes().chunks_exact(64) {
-                waits.children.push((id(&pair[..32])?, id(&pair[32..])?));
-            }
-        }
-        unknown => return Err(corrupt(format!("a row of the unknown kind \"{unknown}\""))),
-    }
-    Ok(())
+/// Ids that were loaded with one to spare where there is a limit.
+fn capped(ids: Packed, limit: Option<usize>) -> Capped<ItemId> {
+    Capped::cut(ids.0, limit.unwrap_or(usize::MAX))
 }
 
-/// Ids packed into one cell, loaded with one to spare where there is a limit.
-fn capped(cells: &mut Cells<'_>, limit: Option<usize>) -> Result<Capped<ItemId>, StoreError> {
-    let ids = cells.packed()?.into_iter().map(ItemId::from_uuid).collect();
-    Ok(Capped::cut(ids, limit.unwrap_or(usize::MAX)))
+fn by_item(rows: Vec<(ItemId, Packed)>, limit: Option<usize>) -> BTreeMap<ItemId, Capped<ItemId>> {
+    rows.into_iter().map(|(item, ids)| (item, capped(ids, limit))).collect()
 }
+
+/// Edges packed into one text: both ends in hex, and the role that the blocker must reach.
+#[derive(Debug, Default)]
+struct WaitEdges(Vec<WaitEdge>);
+
+impl<'de> Deserialize<'de> for WaitEdges {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Option::<std::borrow::Cow<'de, str>>::deserialize(deserializer)?.unwrap_or_default();
+        let read = |packed: &[u8]| {
+            let end = |digits: &[u8]| Uuid::try_parse_ascii(digits).ok().map(ItemId::from_uuid);
+            let (from, rest) = packed.split_at_checked(32)?;
+            let (to, threshold) = rest.split_at_checked(32)?;
+            let threshold = Role::from_code(i64::from(threshold.first()?.checked_sub(b'0')?))?;
+            Some(WaitEdge { from: end(from)?, to: end(to)?, threshold })
+        };
+        let edges = text.as_bytes().chunks(65).map(read).collect::<Option<_>>();
+        edges.map(Self).ok_or_else(|| serde::de::Error::custom("an edge does not have two ends and a role"))
+    }
+}
+
+/// Digest, answer and expiry; the key is the one that was asked for.
+#[derive(Debug, Deserialize)]
+struct AnswerRow(#[serde(deserialize_with = "digest")] [u8; 32], #[serde(deserialize_with = "answer")] Value, Millis);
+
+impl AnswerRow {
+    fn into_answer(self, key: &AnswerKey) -> StoredAnswer {
+        StoredAnswer { key: key.clone(), digest: self.0, answer: self.1, expires_at: self.2.into() }
+    }
+}
+
+fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let half = |digits: &str| u128::from_str_radix(digits, 16).ok().map(u128::to_be_bytes);
+    let bytes = text.split_at_checked(32).and_then(|(high, low)| Some([half(high)?, half(low)?].concat()));
+    bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| serde::de::Error::custom("a digest has not 32 bytes"))
+}
+
+/// An answer comes as a text of its own: it may be nested as deep as any document may.
+fn answer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    serde_json::from_str(&text).map_err(serde::de::Error::custom)
+}
+

@@ -4,53 +4,53 @@
 //! relatives asked for first, then by the narrowest index, and by the order of the list when nothing narrows it.
 
 use docket_core::store::{ClaimState, Filter, Found, Order, ProjectRef, SortBy, StoreError, TimeRange};
+use serde::Deserialize;
 
 use super::named_project;
+use super::statement::{NOW, Statement};
 use crate::context::Context;
-use crate::error::store_error;
 use crate::pool::Link;
-use crate::row::code::{of_priority, of_role};
-use crate::row::{Cells, ITEM_COLUMNS, read_item};
+use crate::row::code::Coded;
+use crate::row::{ITEM, ItemRow, Millis, models};
 use crate::script::Script;
 
-const NOW: &str = "(SELECT now FROM clock)";
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Page {
+    now: Millis,
+    count: u64,
+    items: Vec<ItemRow>,
+}
 
 /// One page of items with the count of all.
 pub(crate) async fn find(link: &mut Link, context: &Context, filter: &Filter) -> Result<Found, StoreError> {
-    let rows = link.run(compose(context, filter)).await.map_err(store_error)?;
-    let mut found = Found::default();
-    for row in &rows {
-        let mut cells = Cells::new(row);
-        match cells.get::<&str>()? {
-            "now" => found.now = cells.time()?,
-            "count" => found.total = cells.number()?,
-            _ => found.items.push(read_item(&mut cells)?),
-        }
-    }
-    context.clock.saw(found.now);
-    Ok(found)
+    let page: Page = link.ask(compose(context, filter)).await?;
+    context.clock.saw(page.now.into());
+    Ok(Found { now: page.now.into(), items: models(page.items), total: page.count })
 }
 
-pub(crate) fn compose(context: &Context, filter: &Filter) -> Script {
+pub(super) fn compose(context: &Context, filter: &Filter) -> Script {
     let mut script = Script::default();
-    script.add("BEGIN");
-    context.clock.read(&mut script);
+    let mut statement = Statement::with_clock(&mut script, &context.clock);
     let way = Way::choose(filter);
     let (from, fits) = clauses(&mut script, filter, way);
     if filter.count || filter.limit == 0 {
-        script.add(&format!("SELECT 'count', count(*) FROM {from} WHERE {fits}"));
+        statement.result("count", &format!("(SELECT count(*) FROM {from} WHERE {fits})"));
     }
     if filter.limit > 0 {
-        let (limit, offset) = (script.size(filter.limit), script.size(filter.offset));
+        let (limit, offset) = (script.limit(filter.limit), script.limit(filter.offset));
         let order = order(filter);
         // Only the page's rows are read whole; the rest is sorted by what the order needs.
-        script.add(&format!(
-            "SELECT 'item', {ITEM_COLUMNS} FROM \
-             (SELECT i.pk FROM {from} WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}) k \
-             CROSS JOIN items i ON i.pk = k.pk ORDER BY {order}"
-        ));
+        statement.rows(
+            "items",
+            ITEM,
+            &format!(
+                "(SELECT i.pk FROM {from} WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}) k \
+                 CROSS JOIN items i ON i.pk = k.pk"
+            ),
+        );
     }
-    script.add("COMMIT");
+    statement.finish(&mut script);
     script
 }
 
@@ -149,7 +149,7 @@ fn add_conditions(script: &mut Script, filter: &Filter, fits: &mut Vec<String>) 
         fits.push(format!("i.depth = {depth}"));
     }
     if !filter.roles.is_empty() {
-        let roles: Vec<i64> = filter.roles.iter().map(|role| of_role(*role)).collect();
+        let roles: Vec<i64> = filter.roles.iter().map(|role| role.code()).collect();
         let roles = script.json(&roles);
         fits.push(format!("i.role IN (SELECT value FROM json_each({roles}))"));
     }
@@ -158,7 +158,7 @@ fn add_conditions(script: &mut Script, filter: &Filter, fits: &mut Vec<String>) 
         fits.push(format!("i.status = {status}"));
     }
     if let Some(priority) = filter.priority {
-        let priority = script.int(of_priority(priority));
+        let priority = script.int(priority.code());
         fits.push(format!("i.priority = {priority}"));
     }
     if let Some(item_type) = &filter.item_type {

@@ -1,47 +1,28 @@
-//! One scope as one script, and its rows as a slice.
+//! One scope as one statement, and what it returns as a slice.
 
 use docket_core::store::{Scope, Slice, StoreError};
 
-use super::collect::Collected;
+use super::collect::Seen;
 use super::names::Names;
 use super::projects::fetch_projects;
+use super::statement::{NOW, Statement};
 use super::{around, candidates, named_project};
 use crate::context::Context;
-use crate::error::store_error;
+use crate::error::Trouble;
 use crate::pool::Link;
-use crate::row::ITEM_COLUMNS;
+use crate::row::ITEM;
 use crate::script::Script;
 
 /// How often a view begins anew because a project got new rules between two of its round trips.
 const RULE_CHANGES: usize = 4;
 
-/// How a script relates to a transaction.
+/// How a read relates to a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
-    /// It is one: it begins and ends it.
-    Snapshot,
+    /// It stands alone, or inside one that is open.
+    Plain,
     /// It begins one that will write.
     Lock,
-    /// It runs inside one.
-    Inside,
-}
-
-/// Why nothing could be shown.
-#[derive(Debug)]
-pub(crate) enum Trouble {
-    /// SQLite refused; a transaction that was open is doubtful.
-    Sql(sqlx::Error),
-    /// The rows make no sense; a transaction that was open is as it was.
-    Rows(StoreError),
-}
-
-impl From<Trouble> for StoreError {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Sql(error) => store_error(error),
-            Trouble::Rows(error) => error,
-        }
-    }
 }
 
 /// Shows a scope: in one round trip, or two when a project's rules are not known yet.
@@ -51,89 +32,96 @@ pub(crate) async fn load(
     scope: &Scope,
     opening: Opening,
 ) -> Result<Slice, Trouble> {
-    let mut tries = 0;
-    loop {
-        let rows = link.run(compose(context, scope, opening)).await.map_err(Trouble::Sql)?;
-        let collected = Collected::read(&rows, scope).map_err(Trouble::Rows)?;
-        context.clock.saw(collected.slice.now);
-        let unknown = collected.unknown_projects(&context.projects);
+    let mut opening = opening;
+    for _ in 0..RULE_CHANGES {
+        let seen: Seen = link.ask(compose(context, scope, opening)).await?;
+        context.clock.saw(seen.now());
+        let unknown = seen.unknown_projects(&context.projects);
         if !unknown.is_empty() {
             fetch_projects(link, context, &unknown).await?;
         }
         // Outside a transaction the rules may be newer by now than the rows; then both are read again.
-        tries += 1;
-        match collected.finish(scope, &context.projects) {
-            Some(slice) => return Ok(slice),
-            None if tries < RULE_CHANGES => {}
-            None => return Err(Trouble::Rows(StoreError::Conflict)),
+        if let Some(slice) = seen.into_slice(scope, &context.projects) {
+            return Ok(slice);
         }
+        opening = Opening::Plain;
     }
+    Err(Trouble::Rows(StoreError::Conflict))
 }
 
-/// The script for a scope. Public to the crate's tests, which look at its query plan.
-pub(crate) fn compose(context: &Context, scope: &Scope, opening: Opening) -> Script {
+/// The script for a scope.
+pub(super) fn compose(context: &Context, scope: &Scope, opening: Opening) -> Script {
     let mut script = Script::default();
-    match opening {
-        Opening::Snapshot => script.add("BEGIN"),
-        Opening::Lock => script.add("BEGIN IMMEDIATE"),
-        Opening::Inside => {}
+    if opening == Opening::Lock {
+        script.add("BEGIN IMMEDIATE");
     }
-    context.clock.read(&mut script);
-    script.add("DELETE FROM shown");
-    Names::of(scope).add(&mut script);
-    around::add_relatives(&mut script, &scope.around);
-    around::add_named(&mut script, scope);
-    if scope.held_by.is_some() || scope.busy || scope.candidates.is_some() {
-        let projects = candidates::projects_meant(&mut script, scope);
-        if let Some(holder) = &scope.held_by {
-            candidates::add_held(&mut script, &projects, holder);
-        }
-        if scope.busy {
-            candidates::add_busy(&mut script, &projects);
-        }
-        if let Some(wanted) = &scope.candidates {
-            candidates::add_candidates(&mut script, &projects, wanted);
-        }
-    }
-    around::add_attached(&mut script, scope);
+    let mut statement = Statement::with_clock(&mut script, &context.clock);
+    Names::of(scope).add(&mut script, &mut statement);
+    let mut shown = around::add_relatives(&mut script, &mut statement, &scope.around);
+    shown.extend(around::add_named(&mut script, &mut statement, scope));
+    shown.extend(candidates::add_of_project(&mut script, &mut statement, scope));
+    add_near(&mut statement, &shown);
+    let linked = around::add_attached(&mut statement, scope);
     if scope.around.waits {
-        around::add_waits(&mut script);
+        around::add_waits(&mut script, &mut statement);
     }
     if scope.around.component {
-        around::add_component(&mut script);
+        around::add_component(&mut script, &mut statement);
     }
-    add_answer(&mut script, scope);
-    add_projects(&mut script, scope);
-    script.add(&format!("SELECT 'item', {ITEM_COLUMNS} FROM shown s CROSS JOIN items i ON i.pk = s.pk"));
-    if opening == Opening::Snapshot {
-        script.add("COMMIT");
-    }
+    add_answer(&mut script, &mut statement, scope);
+    add_shown(&mut script, &mut statement, scope, linked);
+    statement.finish(&mut script);
     script
 }
 
+/// The part `near`: the named items and what was asked for beside them.
+fn add_near(statement: &mut Statement, shown: &[&str]) {
+    let mut sources = vec!["SELECT pk, id, project_id FROM named".to_owned()];
+    for part in shown {
+        sources.push(format!("SELECT i.pk, i.id, i.project_id FROM {part} x CROSS JOIN items i ON i.id = x.id"));
+    }
+    statement.part("near (pk, id, project_id)", &sources.join(" UNION "));
+}
+
+/// All items shown, those that edges lead to among them, and their projects: of these the versions alone, since their
+/// rules are known mostly.
+fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, linked: bool) {
+    let all = if linked {
+        let end = |end: &str| {
+            format!("SELECT i.pk, i.project_id FROM linked l CROSS JOIN items i ON i.id = l.{end}")
+        };
+        statement.part(
+            "shown (pk, project_id)",
+            &format!("SELECT pk, project_id FROM near UNION {} UNION {}", end("from_id"), end("to_id")),
+        );
+        "shown"
+    } else {
+        "near"
+    };
+    statement.rows("items", ITEM, &format!("{all} s CROSS JOIN items i ON i.pk = s.pk"));
+    let (mut projects, mut named) = (format!("SELECT project_id AS id FROM {all}"), "0".to_owned());
+    if let Some(project) = named_project(script, &scope.project) {
+        projects.push_str(&format!(" UNION {project}"));
+        named = format!("p.id = ({project})");
+    }
+    statement.rows(
+        "projects",
+        &format!("json_array(hex(p.id), p.version, p.next_number, {named})"),
+        &format!("projects p WHERE p.id IN ({projects})"),
+    );
+}
+
 /// The stored answer, unless it has expired.
-fn add_answer(script: &mut Script, scope: &Scope) {
+fn add_answer(script: &mut Script, statement: &mut Statement, scope: &Scope) {
     let Some(key) = &scope.answer else { return };
     let principal = script.text(key.principal.as_str());
     let operation = script.text(key.operation);
     let request = script.text(key.request.as_str());
-    script.add(&format!(
-        "SELECT 'answer', digest, answer, expires_at FROM answers \
-         WHERE principal = {principal} AND operation = {operation} AND request = {request} \
-         AND expires_at > (SELECT now FROM clock)"
-    ));
-}
-
-/// The projects of all items shown and the one that was named: their versions alone, since their rules are known mostly.
-fn add_projects(script: &mut Script, scope: &Scope) {
-    match named_project(script, &scope.project) {
-        Some(named) => script.add(&format!(
-            "SELECT 'project', p.id, p.version, p.next_number, p.id IN ({named}) FROM projects p \
-             WHERE p.id IN (SELECT project_id FROM shown UNION {named})"
-        )),
-        None => script.add(
-            "SELECT 'project', p.id, p.version, p.next_number, 0 FROM projects p \
-             WHERE p.id IN (SELECT project_id FROM shown)",
+    statement.result(
+        "answer",
+        &format!(
+            "(SELECT json_array(hex(digest), answer, expires_at) FROM answers WHERE principal = {principal} \
+             AND operation = {operation} AND request = {request} AND expires_at > {NOW})"
         ),
-    }
+    );
 }

@@ -5,14 +5,14 @@ use docket_core::model::{ItemRef, Key};
 use docket_core::store::Scope;
 use uuid::Uuid;
 
-use super::{show, tier};
+use super::statement::Statement;
 use crate::script::{Hex, Script};
 
 /// The spellings of a scope by kind.
 #[derive(Debug, Default)]
 pub(super) struct Names<'s> {
-    pub(super) ids: Vec<Uuid>,
-    pub(super) keys: Vec<&'s Key>,
+    ids: Vec<Uuid>,
+    keys: Vec<&'s Key>,
     pub(super) prefixes: Vec<&'s str>,
 }
 
@@ -29,30 +29,36 @@ impl<'s> Names<'s> {
         names
     }
 
-    /// Shows what is named. A prefix that several items have names none of them; rows `prefix` list them.
-    pub(super) fn add(&self, script: &mut Script) {
+    /// The part `named`: the items that are meant. A prefix that several items have means none of them; the result
+    /// `prefixes` lists what each could mean.
+    pub(super) fn add(&self, script: &mut Script, statement: &mut Statement) {
+        const COLUMNS: &str = "i.pk, i.id, i.project_id, i.parent_id";
+        let mut sources = Vec::new();
         if !self.ids.is_empty() {
             let ids = script.uuids(self.ids.iter().copied());
-            show(script, tier::NAMED, &format!("json_each({ids}) j CROSS JOIN items i ON i.id = unhex(j.value)"));
+            sources.push(format!("SELECT {COLUMNS} FROM json_each({ids}) j CROSS JOIN items i ON i.id = unhex(j.value)"));
         }
         if !self.keys.is_empty() {
             let keys: Vec<(&str, u32)> = self.keys.iter().map(|key| (key.prefix.as_str(), key.number)).collect();
             let keys = script.json(&keys);
-            show(
-                script,
-                tier::NAMED,
-                &format!(
-                    "json_each({keys}) j CROSS JOIN projects p ON p.prefix = j.value ->> 0 \
-                     CROSS JOIN items i ON i.project_id = p.id AND i.number = j.value ->> 1"
-                ),
-            );
+            sources.push(format!(
+                "SELECT {COLUMNS} FROM json_each({keys}) j CROSS JOIN projects p ON p.prefix = j.value ->> 0 \
+                 CROSS JOIN items i ON i.project_id = p.id AND i.number = j.value ->> 1"
+            ));
         }
         if !self.prefixes.is_empty() {
-            self.add_prefixes(script);
+            self.add_prefixes(script, statement);
+            sources.push(format!(
+                "SELECT {COLUMNS} FROM (SELECT max(pk) AS pk FROM matches GROUP BY place HAVING count(*) = 1) m \
+                 CROSS JOIN items i ON i.pk = m.pk"
+            ));
         }
+        let none = "SELECT NULL, NULL, NULL, NULL WHERE false".to_owned();
+        let named = if sources.is_empty() { none } else { sources.join(" UNION ") };
+        statement.part("named (pk, id, project_id, parent_id)", &named);
     }
 
-    fn add_prefixes(&self, script: &mut Script) {
+    fn add_prefixes(&self, script: &mut Script, statement: &mut Statement) {
         let bounds: Vec<(Hex, Hex)> = self
             .prefixes
             .iter()
@@ -61,18 +67,18 @@ impl<'s> Names<'s> {
             .map(|(low, high)| (Hex(low), Hex(high)))
             .collect();
         let bounds = script.json(&bounds);
-        let most = script.size(limits::AMBIGUOUS_SHOWN + 1);
-        let matches = format!(
-            "json_each({bounds}) j CROSS JOIN items i ON i.pk IN (SELECT m.pk FROM items m \
-             WHERE m.id BETWEEN unhex(j.value ->> 0) AND unhex(j.value ->> 1) ORDER BY m.id LIMIT {most})"
+        let most = script.limit(limits::AMBIGUOUS_SHOWN + 1);
+        statement.part(
+            "matches (place, pk)",
+            &format!(
+                "SELECT j.key, i.pk FROM json_each({bounds}) j CROSS JOIN items i ON i.pk IN (SELECT m.pk FROM items m \
+                 WHERE m.id BETWEEN unhex(j.value ->> 0) AND unhex(j.value ->> 1) ORDER BY m.id LIMIT {most})"
+            ),
         );
-        show(
-            script,
-            tier::NAMED,
-            &format!("items i WHERE i.pk IN (SELECT max(i.pk) FROM {matches} GROUP BY j.key HAVING count(*) = 1)"),
+        statement.rows(
+            "prefixes",
+            "json_array(m.place, hex(i.id), p.prefix || '-' || i.number)",
+            "matches m CROSS JOIN items i ON i.pk = m.pk CROSS JOIN projects p ON p.id = i.project_id",
         );
-        script.add(&format!(
-            "SELECT 'prefix', j.key, i.id, p.prefix, i.number FROM {matches} JOIN projects p ON p.id = i.project_id"
-        ));
     }
 }

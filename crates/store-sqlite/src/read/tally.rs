@@ -4,13 +4,24 @@ use std::collections::BTreeMap;
 
 use docket_core::model::{ItemId, Role};
 use docket_core::store::{ChildTally, ClaimTally, ProjectRef, StoreError};
+use serde::Deserialize;
 
 use super::named_project;
+use super::statement::{NOW, Statement};
 use crate::context::Context;
-use crate::error::{corrupt, store_error};
 use crate::pool::Link;
-use crate::row::{Cells, as_number, code};
+use crate::row::Millis;
+use crate::row::code::Code;
 use crate::script::Script;
+
+#[derive(Debug, Deserialize)]
+struct Children {
+    now: Millis,
+    /// How many children each parent has in a role.
+    roles: Vec<(ItemId, Code<Role>, u64)>,
+    /// How many claims on the children of each parent there are, and how many of them have run out.
+    claims: Vec<(ItemId, u64, u64)>,
+}
 
 /// How the direct children of each of these items stand; every one of them has an entry.
 pub(crate) async fn tally_children(
@@ -18,49 +29,57 @@ pub(crate) async fn tally_children(
     context: &Context,
     parents: &[ItemId],
 ) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
-    let rows = link.run(compose_children(context, parents)).await.map_err(store_error)?;
+    let counted: Children = link.ask(compose_children(context, parents)).await?;
+    context.clock.saw(counted.now.into());
     let mut tallies: BTreeMap<ItemId, ChildTally> = parents.iter().map(|id| (*id, ChildTally::default())).collect();
-    for row in &rows {
-        let mut cells = Cells::new(row);
-        let kind: &str = cells.get()?;
-        if kind == "now" {
-            context.clock.saw(cells.time()?);
-            continue;
-        }
-        let parent = ItemId::from_uuid(cells.uuid()?);
+    for (parent, role, count) in counted.roles {
         let tally = tallies.entry(parent).or_default();
-        if kind == "roles" {
-            let role = code::role(cells.get()?)?;
-            let place = Role::ALL.iter().position(|known| *known == role).ok_or_else(|| corrupt("no such role"))?;
-            tally.by_role[place] = cells.number()?;
-        } else {
-            tally.claims.active = cells.number()?;
-            tally.claims.expired = cells.number()?;
+        for (place, known) in Role::ALL.into_iter().enumerate() {
+            if known == role.0 {
+                tally.by_role[place] = count;
+            }
         }
+        tally.claims.unclaimed += count;
     }
-    for tally in tallies.values_mut() {
-        let claimed = tally.claims.active + tally.claims.expired;
-        tally.claims.unclaimed = tally.by_role.iter().sum::<u64>().saturating_sub(claimed);
+    for (parent, claimed, expired) in counted.claims {
+        let claims = &mut tallies.entry(parent).or_default().claims;
+        claims.unclaimed = claims.unclaimed.saturating_sub(claimed);
+        claims.expired = expired;
+        claims.active = claimed.saturating_sub(expired);
     }
     Ok(tallies)
 }
 
-pub(crate) fn compose_children(context: &Context, parents: &[ItemId]) -> Script {
+pub(super) fn compose_children(context: &Context, parents: &[ItemId]) -> Script {
     let mut script = Script::default();
+    let mut statement = Statement::with_clock(&mut script, &context.clock);
     let parents = script.uuids(parents.iter().map(|id| id.as_uuid()));
-    let children = format!("(SELECT DISTINCT unhex(value) AS id FROM json_each({parents})) p CROSS JOIN items c");
-    script.add("BEGIN");
-    context.clock.read(&mut script);
-    script.add(&format!(
-        "SELECT 'roles', p.id, c.role, count(*) FROM {children} ON c.parent_id = p.id GROUP BY p.id, c.role"
-    ));
-    script.add(&format!(
-        "SELECT 'claims', p.id, total(c.claim_expires_at IS NULL OR c.claim_expires_at > (SELECT now FROM clock)) , \
-         total(c.claim_expires_at <= (SELECT now FROM clock)) \
-         FROM {children} INDEXED BY items_claimed_children ON c.parent_id = p.id AND c.holder IS NOT NULL GROUP BY p.id"
-    ));
-    script.add("COMMIT");
+    statement.part("parents (id)", &format!("SELECT DISTINCT unhex(value) FROM json_each({parents})"));
+    statement.rows(
+        "roles",
+        "json_array(hex(id), role, children)",
+        "(SELECT p.id, c.role, count(*) AS children FROM parents p \
+         CROSS JOIN items c ON c.parent_id = p.id GROUP BY p.id, c.role)",
+    );
+    statement.rows(
+        "claims",
+        "json_array(hex(id), claimed, expired)",
+        &format!(
+            "(SELECT p.id, count(*) AS claimed, count(*) FILTER (WHERE c.claim_expires_at <= {NOW}) AS expired \
+             FROM parents p CROSS JOIN items c INDEXED BY items_claimed_children \
+             ON c.parent_id = p.id AND c.holder IS NOT NULL GROUP BY p.id)"
+        ),
+    );
+    statement.finish(&mut script);
     script
+}
+
+#[derive(Debug, Deserialize)]
+struct Claims {
+    now: Millis,
+    all: u64,
+    claimed: u64,
+    expired: u64,
 }
 
 /// How many claims are live and expired, in a project or in all, and how many items have none.
@@ -69,37 +88,27 @@ pub(crate) async fn tally_claims(
     context: &Context,
     project: &ProjectRef,
 ) -> Result<ClaimTally, StoreError> {
-    let rows = link.run(compose_claims(context, project)).await.map_err(store_error)?;
-    let mut counts = [0_i64; 3];
-    for row in &rows {
-        let mut cells = Cells::new(row);
-        match cells.get::<&str>()? {
-            "now" => context.clock.saw(cells.time()?),
-            _ => counts = [cells.get()?, cells.get()?, cells.get()?],
-        }
-    }
-    let [all, claimed, expired] = counts;
+    let counted: Claims = link.ask(compose_claims(context, project)).await?;
+    context.clock.saw(counted.now.into());
     Ok(ClaimTally {
-        active: as_number(claimed - expired)?,
-        expired: as_number(expired)?,
-        unclaimed: as_number(all - claimed)?,
+        active: counted.claimed.saturating_sub(counted.expired),
+        expired: counted.expired,
+        unclaimed: counted.all.saturating_sub(counted.claimed),
     })
 }
 
-pub(crate) fn compose_claims(context: &Context, project: &ProjectRef) -> Script {
+pub(super) fn compose_claims(context: &Context, project: &ProjectRef) -> Script {
     let mut script = Script::default();
-    script.add("BEGIN");
-    context.clock.read(&mut script);
-    let (all, claimed) = match named_project(&mut script, project) {
-        Some(named) => (format!("project_id = ({named})"), format!("project_id = ({named}) AND holder IS NOT NULL")),
-        None => ("1".to_owned(), "holder IS NOT NULL".to_owned()),
-    };
-    script.add(&format!(
-        "SELECT 'claims', (SELECT count(*) FROM items WHERE {all}), \
-         (SELECT count(*) FROM items INDEXED BY items_claimed WHERE {claimed}), \
-         (SELECT count(*) FROM items INDEXED BY items_claimed \
-          WHERE {claimed} AND claim_expires_at <= (SELECT now FROM clock))"
-    ));
-    script.add("COMMIT");
+    let mut statement = Statement::with_clock(&mut script, &context.clock);
+    let meant = named_project(&mut script, project).unwrap_or_else(|| "SELECT id FROM projects".to_owned());
+    let claimed = "items i INDEXED BY items_claimed ON i.project_id = m.id AND i.holder IS NOT NULL";
+    statement.part("meant (id)", &meant);
+    statement.result("all", "(SELECT count(*) FROM meant m CROSS JOIN items i ON i.project_id = m.id)");
+    statement.result("claimed", &format!("(SELECT count(*) FROM meant m CROSS JOIN {claimed})"));
+    statement.result(
+        "expired",
+        &format!("(SELECT count(*) FROM meant m CROSS JOIN {claimed} AND i.claim_expires_at <= {NOW})"),
+    );
+    statement.finish(&mut script);
     script
 }

@@ -1,91 +1,110 @@
 //! The numbers that stand for closed sets in the database. They are part of the stored format: never change one.
 
 use docket_core::model::{EdgeKind, Outcome, Priority, Role, Verb};
-use docket_core::store::StoreError;
-
-use crate::error::corrupt;
+use serde::{Deserialize, Deserializer};
 
 /// The role that closes an item, as SQL spells it in conditions that an index relies on.
 pub(crate) const TERMINAL: i64 = 4;
 /// The edge kind that holds work up.
 pub(crate) const BLOCKS: i64 = 0;
 
-pub(crate) fn of_role(role: Role) -> i64 {
-    match role {
-        Role::Queue => 0,
-        Role::Work => 1,
-        Role::Review => 2,
-        Role::Blocked => 3,
-        Role::Terminal => TERMINAL,
+/// A member of a closed set and its number.
+pub(crate) trait Coded: Copy + 'static {
+    /// What it is, for the error that an unknown number causes.
+    const WHAT: &'static str;
+    /// All members.
+    const ALL: &'static [Self];
+
+    fn code(self) -> i64;
+
+    /// The member with a number; asks every member for its own, so that the two directions cannot drift apart.
+    fn from_code(code: i64) -> Option<Self> {
+        Self::ALL.iter().copied().find(|member| member.code() == code)
     }
 }
 
-pub(crate) fn role(code: i64) -> Result<Role, StoreError> {
-    find(Role::ALL, of_role, code, "role")
-}
+/// A member of a closed set as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Code<T>(pub(crate) T);
 
-pub(crate) fn of_outcome(outcome: Outcome) -> i64 {
-    match outcome {
-        Outcome::Success => 0,
-        Outcome::Cancelled => 1,
+impl<'de, T: Coded> Deserialize<'de> for Code<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let code = i64::deserialize(deserializer)?;
+        T::from_code(code).map(Self).ok_or_else(|| serde::de::Error::custom(format_args!("{code} is no {}", T::WHAT)))
     }
 }
 
-pub(crate) fn outcome(code: i64) -> Result<Outcome, StoreError> {
-    find([Outcome::Success, Outcome::Cancelled], of_outcome, code, "outcome")
-}
+impl Coded for Role {
+    const WHAT: &'static str = "role";
+    const ALL: &'static [Self] = &Role::ALL;
 
-pub(crate) fn of_priority(priority: Priority) -> i64 {
-    match priority {
-        Priority::High => 0,
-        Priority::Medium => 1,
-        Priority::Low => 2,
+    fn code(self) -> i64 {
+        match self {
+            Self::Queue => 0,
+            Self::Work => 1,
+            Self::Review => 2,
+            Self::Blocked => 3,
+            Self::Terminal => TERMINAL,
+        }
     }
 }
 
-pub(crate) fn priority(code: i64) -> Result<Priority, StoreError> {
-    find([Priority::High, Priority::Medium, Priority::Low], of_priority, code, "priority")
-}
+impl Coded for Outcome {
+    const WHAT: &'static str = "outcome";
+    const ALL: &'static [Self] = &[Self::Success, Self::Cancelled];
 
-pub(crate) fn of_edge(kind: EdgeKind) -> i64 {
-    match kind {
-        EdgeKind::Blocks => BLOCKS,
-        EdgeKind::RelatesTo => 1,
-        EdgeKind::Supersedes => 2,
-        EdgeKind::DuplicateOf => 3,
+    fn code(self) -> i64 {
+        match self {
+            Self::Success => 0,
+            Self::Cancelled => 1,
+        }
     }
 }
 
-pub(crate) fn edge(code: i64) -> Result<EdgeKind, StoreError> {
-    find(EdgeKind::ALL, of_edge, code, "edge kind")
-}
+impl Coded for Priority {
+    const WHAT: &'static str = "priority";
+    const ALL: &'static [Self] = &[Self::High, Self::Medium, Self::Low];
 
-pub(crate) fn of_verb(verb: Verb) -> i64 {
-    match verb {
-        Verb::ProjectSet => 0,
-        Verb::Created => 1,
-        Verb::Edited => 2,
-        Verb::Moved => 3,
-        Verb::Claimed => 4,
-        Verb::Released => 5,
-        Verb::Noted => 6,
-        Verb::NoteRemoved => 7,
-        Verb::Linked => 8,
-        Verb::Unlinked => 9,
-        Verb::Removed => 10,
+    fn code(self) -> i64 {
+        match self {
+            Self::High => 0,
+            Self::Medium => 1,
+            Self::Low => 2,
+        }
     }
 }
 
-pub(crate) fn verb(code: i64) -> Result<Verb, StoreError> {
-    find(Verb::ALL, of_verb, code, "verb")
+impl Coded for EdgeKind {
+    const WHAT: &'static str = "edge kind";
+    const ALL: &'static [Self] = &EdgeKind::ALL;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Blocks => BLOCKS,
+            Self::RelatesTo => 1,
+            Self::Supersedes => 2,
+            Self::DuplicateOf => 3,
+        }
+    }
 }
 
-/// Looks a number up by asking every member for its own, so that the two directions cannot drift apart.
-fn find<T: Copy>(
-    all: impl IntoIterator<Item = T>,
-    code_of: impl Fn(T) -> i64,
-    code: i64,
-    what: &str,
-) -> Result<T, StoreError> {
-    all.into_iter().find(|member| code_of(*member) == code).ok_or_else(|| corrupt(format!("{code} is no {what}")))
+impl Coded for Verb {
+    const WHAT: &'static str = "verb";
+    const ALL: &'static [Self] = &Verb::ALL;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::ProjectSet => 0,
+            Self::Created => 1,
+            Self::Edited => 2,
+            Self::Moved => 3,
+            Self::Claimed => 4,
+            Self::Released => 5,
+            Self::Noted => 6,
+            Self::NoteRemoved => 7,
+            Self::Linked => 8,
+            Self::Unlinked => 9,
+            Self::Removed => 10,
+        }
+    }
 }

@@ -1,22 +1,37 @@
 //! Edges.
 
-use docket_core::model::{Edge, EdgeId, ItemId};
-use docket_core::store::StoreError;
+use docket_core::model::{Edge, EdgeId, EdgeKind, ItemId, Role};
+use serde::Deserialize;
 
-use super::{Cells, code};
+use super::code::Code;
+use super::{Flag, Millis};
 
-/// The columns of an edge in the order in which [`read_edge`] takes them; `e` is the table.
-pub(crate) const EDGE_COLUMNS: &str = "e.id, e.kind, e.from_id, e.to_id, e.unblock_at, e.inverse, e.created_at";
+/// A row `e` of `edges`, in the order of [`EdgeRow`].
+pub(crate) const EDGE: &str =
+    "json_array(hex(e.id), e.kind, hex(e.from_id), hex(e.to_id), e.unblock_at, e.inverse, e.created_at)";
 
-/// Reads [`EDGE_COLUMNS`].
-pub(crate) fn read_edge(cells: &mut Cells<'_>) -> Result<Edge, StoreError> {
-    Ok(Edge {
-        id: EdgeId::from_uuid(cells.uuid()?),
-        kind: code::edge(cells.get()?)?,
-        from: ItemId::from_uuid(cells.uuid()?),
-        to: ItemId::from_uuid(cells.uuid()?),
-        unblock_at: cells.get::<Option<i64>>()?.map(code::role).transpose()?,
-        inverse: cells.get()?,
-        created_at: cells.time()?,
-    })
+/// What [`EDGE`] says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct EdgeRow {
+    id: EdgeId,
+    kind: Code<EdgeKind>,
+    from: ItemId,
+    to: ItemId,
+    unblock_at: Option<Code<Role>>,
+    inverse: Flag,
+    created_at: Millis,
+}
+
+impl From<EdgeRow> for Edge {
+    fn from(row: EdgeRow) -> Self {
+        Self {
+            id: row.id,
+            kind: row.kind.0,
+            from: row.from,
+            to: row.to,
+            unblock_at: row.unblock_at.map(|role| role.0),
+            inverse: row.inverse.0,
+            created_at: row.created_at.into(),
+        }
+    }
 }

@@ -1,28 +1,48 @@
 //! Events.
 
-use docket_core::model::{Event, EventId, ItemId, ProjectId, UnitId};
-use docket_core::store::StoreError;
+use docket_core::model::{Attribution, Event, EventId, ItemId, Name, ProjectId, UnitId, Verb};
+use serde::Deserialize;
+use serde_json::Value;
 use ulid::Ulid;
+use uuid::Uuid;
 
-use super::{Cells, code};
+use super::Millis;
+use super::code::Code;
 
-/// The columns of an event in the order in which [`read_event`] takes them; `v` is the table.
-pub(crate) const EVENT_COLUMNS: &str =
-    "v.seq, v.id, v.unit, v.at, v.project_id, v.item_id, v.other_id, v.verb, v.principal, v.attribution, v.data";
+/// A row `v` of `events`, in the order of [`EventRow`].
+pub(crate) const EVENT: &str = "json_array(v.seq, hex(v.id), hex(v.unit), v.at, hex(v.project_id), \
+    nullif(hex(v.item_id), ''), nullif(hex(v.other_id), ''), v.verb, v.principal, json(v.attribution), json(v.data))";
 
-/// Reads [`EVENT_COLUMNS`].
-pub(crate) fn read_event(cells: &mut Cells<'_>) -> Result<Event, StoreError> {
-    Ok(Event {
-        seq: cells.number()?,
-        id: EventId(Ulid(cells.uuid()?.as_u128())),
-        unit: UnitId(Ulid(cells.uuid()?.as_u128())),
-        at: cells.time()?,
-        project: ProjectId::from_uuid(cells.uuid()?),
-        item: cells.maybe_uuid()?.map(ItemId::from_uuid),
-        other: cells.maybe_uuid()?.map(ItemId::from_uuid),
-        verb: code::verb(cells.get()?)?,
-        principal: cells.parsed()?,
-        by: cells.maybe_json()?,
-        data: cells.json()?,
-    })
+/// What [`EVENT`] says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct EventRow {
+    seq: u64,
+    id: Uuid,
+    unit: Uuid,
+    at: Millis,
+    project: ProjectId,
+    item: Option<ItemId>,
+    other: Option<ItemId>,
+    verb: Code<Verb>,
+    principal: Name,
+    by: Option<Attribution>,
+    data: Value,
+}
+
+impl From<EventRow> for Event {
+    fn from(row: EventRow) -> Self {
+        Self {
+            seq: row.seq,
+            id: EventId(Ulid(row.id.as_u128())),
+            unit: UnitId(Ulid(row.unit.as_u128())),
+            at: row.at.into(),
+            project: row.project,
+            item: row.item,
+            other: row.other,
+            verb: row.verb.0,
+            principal: row.principal,
+            by: row.by,
+            data: row.data,
+        }
+    }
 }

@@ -1,74 +1,123 @@
 //! Items.
 
-use docket_core::model::{Claim, Complexity, Derived, Fence, Item, ItemId, ProjectId};
-use docket_core::store::StoreError;
+use docket_core::model::{
+    Claim, Complexity, Derived, Fence, Item, ItemId, Name, Outcome, Priority, ProjectId, Role, Summary, Tag, Text, Title,
+};
+use serde::Deserialize;
 
-use super::{Cells, as_number, code};
-use crate::error::corrupt;
+use super::code::Code;
+use super::{Flag, Millis};
 
-/// The columns of an item in the order in which [`read_item`] takes them; `i` is the table.
-pub(crate) const ITEM_COLUMNS: &str = "i.id, i.project_id, i.number, i.parent_id, i.depth, i.title, i.description, \
-    i.summary, i.status, i.role, i.outcome, i.previous_status, i.status_label, i.priority, i.complexity, i.item_type, \
-    i.tags, i.traits, i.metadata, i.properties, i.requires_verification, i.touches, i.needs, i.required_capabilities, \
-    i.holder, i.claimed_at, i.claim_expires_at, i.original_claimed_at, i.claim_ttl, i.fence, i.version, i.created_at, \
-    i.modified_at, i.role_changed_at, i.blockers, i.moot, i.unblocks, i.rank, i.offered";
+/// A row `i` of `items`, in the order of [`ItemRow`].
+pub(crate) const ITEM: &str = "json_array(hex(i.id), hex(i.project_id), i.number, nullif(hex(i.parent_id), ''), i.depth, \
+    i.title, i.description, i.summary, i.status, i.role, i.outcome, i.previous_status, i.status_label, i.priority, \
+    i.complexity, i.item_type, json(i.tags), json(i.traits), i.metadata, i.properties, i.requires_verification, \
+    json(i.touches), json(i.needs), json(i.required_capabilities), \
+    CASE WHEN i.holder IS NOT NULL THEN json_array(i.holder, i.claimed_at, i.claim_expires_at, i.original_claimed_at, \
+    i.claim_ttl) END, i.fence, i.version, i.created_at, i.modified_at, i.role_changed_at, i.blockers, i.moot, i.unblocks, \
+    i.rank, i.offered)";
 
-/// Reads [`ITEM_COLUMNS`].
-pub(crate) fn read_item(cells: &mut Cells<'_>) -> Result<Item, StoreError> {
-    Ok(Item {
-        id: ItemId::from_uuid(cells.uuid()?),
-        project: ProjectId::from_uuid(cells.uuid()?),
-        number: cells.number()?,
-        parent: cells.maybe_uuid()?.map(ItemId::from_uuid),
-        depth: cells.number()?,
-        title: cells.parsed()?,
-        description: cells.maybe_parsed()?,
-        summary: cells.parsed()?,
-        status: cells.parsed()?,
-        role: code::role(cells.get()?)?,
-        outcome: cells.get::<Option<i64>>()?.map(code::outcome).transpose()?,
-        previous_status: cells.maybe_parsed()?,
-        status_label: cells.maybe_parsed()?,
-        priority: code::priority(cells.get()?)?,
-        complexity: cells.get::<Option<i64>>()?.map(complexity).transpose()?,
-        item_type: cells.maybe_parsed()?,
-        tags: cells.list()?,
-        traits: cells.list()?,
-        metadata: cells.maybe_parsed()?,
-        properties: cells.maybe_parsed()?,
-        requires_verification: cells.get()?,
-        touches: cells.list()?,
-        needs: cells.list()?,
-        required_capabilities: cells.list()?,
-        claim: read_claim(cells)?,
-        fence: Fence(cells.number()?),
-        version: cells.number()?,
-        created_at: cells.time()?,
-        modified_at: cells.time()?,
-        role_changed_at: cells.time()?,
-        derived: Derived {
-            blockers: cells.number()?,
-            moot: cells.number()?,
-            unblocks: cells.number()?,
-            rank: cells.get()?,
-            offered: cells.get()?,
-        },
-    })
+/// What [`ITEM`] says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ItemRow {
+    id: ItemId,
+    project: ProjectId,
+    number: u32,
+    parent: Option<ItemId>,
+    depth: u8,
+    title: Title,
+    description: Option<Text>,
+    summary: Summary,
+    status: Name,
+    role: Code<Role>,
+    outcome: Option<Code<Outcome>>,
+    previous_status: Option<Name>,
+    status_label: Option<Name>,
+    priority: Code<Priority>,
+    complexity: Option<Complexity>,
+    item_type: Option<Name>,
+    tags: Vec<Tag>,
+    traits: Vec<Name>,
+    metadata: Option<Text>,
+    properties: Option<Text>,
+    requires_verification: Flag,
+    touches: Vec<Name>,
+    needs: Vec<Name>,
+    required_capabilities: Vec<Name>,
+    claim: Option<ClaimRow>,
+    fence: Fence,
+    version: u64,
+    created_at: Millis,
+    modified_at: Millis,
+    role_changed_at: Millis,
+    blockers: u32,
+    moot: u32,
+    unblocks: u32,
+    rank: i64,
+    offered: Flag,
 }
 
-fn read_claim(cells: &mut Cells<'_>) -> Result<Option<Claim>, StoreError> {
-    let holder = cells.maybe_parsed()?;
-    let claimed_at = cells.maybe_time()?;
-    let expires_at = cells.maybe_time()?;
-    let original_claimed_at = cells.maybe_time()?;
-    let ttl: Option<i64> = cells.get()?;
-    let Some(holder) = holder else { return Ok(None) };
-    let (Some(claimed_at), Some(original_claimed_at), Some(ttl)) = (claimed_at, original_claimed_at, ttl) else {
-        return Err(corrupt("a claim lacks its times"));
-    };
-    Ok(Some(Claim { holder, claimed_at, expires_at, original_claimed_at, ttl_seconds: as_number(ttl)? }))
+#[derive(Debug, Deserialize)]
+struct ClaimRow {
+    holder: Name,
+    claimed_at: Millis,
+    expires_at: Option<Millis>,
+    original_claimed_at: Millis,
+    ttl_seconds: u32,
 }
 
-fn complexity(value: i64) -> Result<Complexity, StoreError> {
-    Complexity::parse(value).map_err(|error| corrupt(format!("a stored complexity {error}")))
+impl From<ItemRow> for Item {
+    fn from(row: ItemRow) -> Self {
+        Self {
+            id: row.id,
+            project: row.project,
+            number: row.number,
+            parent: row.parent,
+            depth: row.depth,
+            title: row.title,
+            description: row.description,
+            summary: row.summary,
+            status: row.status,
+            role: row.role.0,
+            outcome: row.outcome.map(|outcome| outcome.0),
+            previous_status: row.previous_status,
+            status_label: row.status_label,
+            priority: row.priority.0,
+            complexity: row.complexity,
+            item_type: row.item_type,
+            tags: row.tags,
+            traits: row.traits,
+            metadata: row.metadata,
+            properties: row.properties,
+            requires_verification: row.requires_verification.0,
+            touches: row.touches,
+            needs: row.needs,
+            required_capabilities: row.required_capabilities,
+            claim: row.claim.map(Claim::from),
+            fence: row.fence,
+            version: row.version,
+            created_at: row.created_at.into(),
+            modified_at: row.modified_at.into(),
+            role_changed_at: row.role_changed_at.into(),
+            derived: Derived {
+                blockers: row.blockers,
+                moot: row.moot,
+                unblocks: row.unblocks,
+                rank: row.rank,
+                offered: row.offered.0,
+            },
+        }
+    }
+}
+
+impl From<ClaimRow> for Claim {
+    fn from(row: ClaimRow) -> Self {
+        Self {
+            holder: row.holder,
+            claimed_at: row.claimed_at.into(),
+            expires_at: row.expires_at.map(Into::into),
+            original_claimed_at: row.original_claimed_at.into(),
+            ttl_seconds: row.ttl_seconds,
+        }
+    }
 }

@@ -1,39 +1,66 @@
 //! Notes, with and without their bodies.
 
-use docket_core::model::{ItemId, Note, NoteHead, NoteId};
-use docket_core::store::StoreError;
+use docket_core::model::{Attribution, ItemId, Name, Note, NoteHead, NoteId, Role, Text};
+use serde::Deserialize;
 
-use super::{Cells, code};
+use super::code::Code;
+use super::{Flag, Millis};
 
-/// The columns of a note in the order in which [`read_note`] takes them; `n` is the table.
-pub(crate) const NOTE_COLUMNS: &str =
-    "n.id, n.item_id, n.key, n.phase, n.body, n.attribution, n.created_at, n.modified_at";
+/// A row `n` of `notes`, in the order of [`NoteRow`].
+pub(crate) const NOTE: &str = "json_array(hex(n.id), hex(n.item_id), n.key, n.phase, n.body, json(n.attribution), \
+    n.created_at, n.modified_at)";
 
-/// The columns of a note without its body in the order in which [`read_head`] takes them; `n` is the table.
-pub(crate) const HEAD_COLUMNS: &str = "n.id, n.item_id, n.key, n.phase, n.filled, n.created_at";
+/// A row `n` of `notes` without its body, in the order of [`HeadRow`].
+pub(crate) const HEAD: &str = "json_array(hex(n.id), hex(n.item_id), n.key, n.phase, n.filled, n.created_at)";
 
-/// Reads [`NOTE_COLUMNS`].
-pub(crate) fn read_note(cells: &mut Cells<'_>) -> Result<Note, StoreError> {
-    Ok(Note {
-        id: NoteId::from_uuid(cells.uuid()?),
-        item: ItemId::from_uuid(cells.uuid()?),
-        key: cells.parsed()?,
-        phase: code::role(cells.get()?)?,
-        body: cells.parsed()?,
-        by: cells.maybe_json()?,
-        created_at: cells.time()?,
-        modified_at: cells.time()?,
-    })
+/// What [`NOTE`] says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct NoteRow {
+    id: NoteId,
+    item: ItemId,
+    key: Name,
+    phase: Code<Role>,
+    body: Text,
+    by: Option<Attribution>,
+    created_at: Millis,
+    modified_at: Millis,
 }
 
-/// Reads [`HEAD_COLUMNS`].
-pub(crate) fn read_head(cells: &mut Cells<'_>) -> Result<NoteHead, StoreError> {
-    Ok(NoteHead {
-        id: NoteId::from_uuid(cells.uuid()?),
-        item: ItemId::from_uuid(cells.uuid()?),
-        key: cells.parsed()?,
-        phase: code::role(cells.get()?)?,
-        filled: cells.get()?,
-        created_at: cells.time()?,
-    })
+impl From<NoteRow> for Note {
+    fn from(row: NoteRow) -> Self {
+        Self {
+            id: row.id,
+            item: row.item,
+            key: row.key,
+            phase: row.phase.0,
+            body: row.body,
+            by: row.by,
+            created_at: row.created_at.into(),
+            modified_at: row.modified_at.into(),
+        }
+    }
+}
+
+/// What [`HEAD`] says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct HeadRow {
+    id: NoteId,
+    item: ItemId,
+    key: Name,
+    phase: Code<Role>,
+    filled: Flag,
+    created_at: Millis,
+}
+
+impl From<HeadRow> for NoteHead {
+    fn from(row: HeadRow) -> Self {
+        Self {
+            id: row.id,
+            item: row.item,
+            key: row.key,
+            phase: row.phase.0,
+            filled: row.filled.0,
+            created_at: row.created_at.into(),
+        }
+    }
 }

@@ -1,25 +1,41 @@
 //! Projects with their rules.
 
-use docket_core::model::{Project, ProjectId};
-use docket_core::store::StoreError;
+use docket_core::model::{KeyPrefix, Project, ProjectId, Slug, Title};
+use docket_core::workflow::{Schemas, Workflow};
+use serde::Deserialize;
 
-use super::Cells;
+use super::Millis;
 
-/// The columns of a project in the order in which [`read_project`] takes them; `p` and `r` are the tables.
-pub(crate) const PROJECT_COLUMNS: &str =
-    "p.id, p.slug, p.name, p.prefix, r.workflow, r.schemas, p.next_number, p.version, p.created_at";
+/// A row `p` of `projects` with its row `r` of `rules`, in the order of [`ProjectRow`].
+pub(crate) const PROJECT: &str = "json_array(hex(p.id), p.slug, p.name, p.prefix, json(r.workflow), json(r.schemas), \
+    p.next_number, p.version, p.created_at)";
 
-/// Reads [`PROJECT_COLUMNS`].
-pub(crate) fn read_project(cells: &mut Cells<'_>) -> Result<Project, StoreError> {
-    Ok(Project {
-        id: ProjectId::from_uuid(cells.uuid()?),
-        slug: cells.parsed()?,
-        name: cells.parsed()?,
-        prefix: cells.parsed()?,
-        workflow: cells.json()?,
-        schemas: cells.json()?,
-        next_number: cells.number()?,
-        version: cells.number()?,
-        created_at: cells.time()?,
-    })
+/// What [`PROJECT`] says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ProjectRow {
+    id: ProjectId,
+    slug: Slug,
+    name: Title,
+    prefix: KeyPrefix,
+    workflow: Workflow,
+    schemas: Schemas,
+    next_number: u32,
+    version: u64,
+    created_at: Millis,
+}
+
+impl From<ProjectRow> for Project {
+    fn from(row: ProjectRow) -> Self {
+        Self {
+            id: row.id,
+            slug: row.slug,
+            name: row.name,
+            prefix: row.prefix,
+            workflow: row.workflow,
+            schemas: row.schemas,
+            next_number: row.next_number,
+            version: row.version,
+            created_at: row.created_at.into(),
+        }
+    }
 }

@@ -8,7 +8,7 @@ use docket_core::search;
 use docket_core::store::{ItemChange, Touched};
 use serde::Serialize;
 
-use crate::row::code;
+use crate::row::code::Coded;
 use crate::script::{Hex, Param, Script};
 
 const IDENTITY: [&str; 4] = ["id", "project_id", "number", "created_at"];
@@ -30,8 +30,8 @@ const CONTENT: [&str; 16] = [
     "needs",
     "required_capabilities",
 ];
-const STATE: [&str; 8] =
-    ["status", "role", "outcome", "previous_status", "status_label", "version", "modified_at", "role_changed_at"];
+const STAMP: [&str; 2] = ["version", "modified_at"];
+const STATE: [&str; 6] = ["status", "role", "outcome", "previous_status", "status_label", "role_changed_at"];
 const CLAIM: [&str; 6] = ["holder", "claimed_at", "claim_expires_at", "original_claimed_at", "claim_ttl", "fence"];
 const DERIVED: [&str; 5] = ["blockers", "moot", "unblocks", "rank", "offered"];
 
@@ -124,12 +124,18 @@ struct Whole<'i> {
 }
 
 static INSERT: LazyLock<String> = LazyLock::new(|| {
-    let columns = [&IDENTITY[..], &CONTENT[..], &STATE[..], &CLAIM[..], &DERIVED[..]].concat();
+    let columns = [&IDENTITY[..], &CONTENT[..], &STAMP[..], &STATE[..], &CLAIM[..], &DERIVED[..]].concat();
     let values: Vec<String> = columns.iter().map(|column| value(column)).collect();
     format!("INSERT INTO items ({}) SELECT {} FROM", columns.join(", "), values.join(", "))
 });
 static SET_CONTENT: LazyLock<String> = LazyLock::new(|| update(&CONTENT));
+static SET_STAMP: LazyLock<String> = LazyLock::new(|| update(&STAMP));
 static SET_STATE: LazyLock<String> = LazyLock::new(|| update(&STATE));
+/// Whether a row is in another state than it shall be.
+static MOVES: LazyLock<String> = LazyLock::new(|| {
+    let values: Vec<String> = STATE.iter().map(|column| value(column)).collect();
+    format!("({}) IS NOT ({})", STATE.join(", "), values.join(", "))
+});
 static SET_CLAIM: LazyLock<String> = LazyLock::new(|| update(&CLAIM));
 static SET_DERIVED: LazyLock<String> = LazyLock::new(|| update(&DERIVED));
 
@@ -166,7 +172,9 @@ pub(super) fn add_changed(script: &mut Script, changes: &[ItemChange]) {
         add_words(script, rows);
     }
     if let Some(rows) = touched(script, changes, |touched| touched.state, state) {
-        script.add(&of_rows(&SET_STATE, rows));
+        // An edit touches the version alone: then the indexes by role stay as they are.
+        script.add(&of_rows(&SET_STAMP, rows));
+        script.add(&format!("{} AND {}", of_rows(&SET_STATE, rows), *MOVES));
     }
     if let Some(rows) = touched(script, changes, |touched| touched.claim, claim) {
         script.add(&of_rows(&SET_CLAIM, rows));
@@ -268,7 +276,7 @@ fn content(item: &Item) -> Content<'_> {
         title: item.title.as_str(),
         description: item.description.as_ref().map(|text| text.as_str()),
         summary: item.summary.as_str(),
-        priority: code::of_priority(item.priority),
+        priority: item.priority.code(),
         complexity: item.complexity.map(|complexity| complexity.get()),
         item_type: item.item_type.as_ref().map(Name::as_str),
         tags: &item.tags,
@@ -285,8 +293,8 @@ fn content(item: &Item) -> Content<'_> {
 fn state(item: &Item) -> State<'_> {
     State {
         status: item.status.as_str(),
-        role: code::of_role(item.role),
-        outcome: item.outcome.map(code::of_outcome),
+        role: item.role.code(),
+        outcome: item.outcome.map(Coded::code),
         previous_status: item.previous_status.as_ref().map(Name::as_str),
         status_label: item.status_label.as_ref().map(Name::as_str),
         version: item.version,

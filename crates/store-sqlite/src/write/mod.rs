@@ -6,25 +6,29 @@
 mod items;
 mod rest;
 
+use docket_core::plant::{Bug, planted};
 use docket_core::store::ChangeSet;
+use docket_core::model::Timestamp;
 
-use crate::read::add_head;
 use crate::script::Script;
 
-/// Writes everything in an order in which every reference finds its target. Events are numbered in the order given; a row
-/// `head` tells the last number.
-pub(crate) fn add_changes(script: &mut Script, changes: &ChangeSet) {
+/// Writes everything in an order in which every reference finds its target. Events are numbered in the
+/// order given.
+pub(crate) fn add_changes(script: &mut Script, changes: &ChangeSet, now: Timestamp) {
     rest::add_projects(script, changes);
     items::add_new(script, &changes.new_items);
     items::add_changed(script, &changes.changed_items);
     rest::add_edges(script, changes);
     rest::add_notes(script, changes);
     items::add_removed(script, &changes.removed_items);
+    if planted(Bug::EventsApart) {
+        script.add("COMMIT");
+        script.add("BEGIN IMMEDIATE");
+    }
     if let Some(answer) = &changes.answer {
-        rest::add_answer(script, answer);
+        rest::add_answer(script, answer, now);
     }
     if !changes.events.is_empty() {
         rest::add_events(script, &changes.events);
-        add_head(script);
     }
 }

@@ -1,6 +1,6 @@
 //! Everything but items: projects, edges, notes, events, stored answers.
 
-use docket_core::model::{Attribution, Event};
+use docket_core::model::{Attribution, Event, Timestamp};
 use docket_core::store::{ChangeSet, StoredAnswer};
 use docket_core::workflow::{Schemas, Workflow};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::options::ANSWERS_SWEPT;
-use crate::row::code;
+use crate::row::code::Coded;
 use crate::script::{Hex, Script};
 
 #[derive(Serialize)]
@@ -119,10 +119,10 @@ pub(super) fn add_edges(script: &mut Script, changes: &ChangeSet) {
         .iter()
         .map(|edge| EdgeRow {
             id: Hex(edge.id.as_uuid()),
-            kind: code::of_edge(edge.kind),
+            kind: edge.kind.code(),
             from_id: Hex(edge.from.as_uuid()),
             to_id: Hex(edge.to.as_uuid()),
-            unblock_at: edge.unblock_at.map(code::of_role),
+            unblock_at: edge.unblock_at.map(Coded::code),
             inverse: edge.inverse,
             created_at: edge.created_at.as_millis(),
         })
@@ -151,7 +151,7 @@ pub(super) fn add_notes(script: &mut Script, changes: &ChangeSet) {
             id: Hex(note.id.as_uuid()),
             item_id: Hex(note.item.as_uuid()),
             key: note.key.as_str(),
-            phase: code::of_role(note.phase),
+            phase: note.phase.code(),
             filled: !note.body.is_blank(),
             created_at: note.created_at.as_millis(),
             modified_at: note.modified_at.as_millis(),
@@ -182,7 +182,7 @@ pub(super) fn add_events(script: &mut Script, events: &[Event]) {
             project_id: Hex(event.project.as_uuid()),
             item_id: event.item.map(|id| Hex(id.as_uuid())),
             other_id: event.other.map(|id| Hex(id.as_uuid())),
-            verb: code::of_verb(event.verb),
+            verb: event.verb.code(),
             principal: event.principal.as_str(),
             attribution: event.by.as_ref(),
             data: &event.data,
@@ -198,11 +198,11 @@ pub(super) fn add_events(script: &mut Script, events: &[Event]) {
 }
 
 /// The answer to keep; a few that have expired go.
-pub(super) fn add_answer(script: &mut Script, answer: &StoredAnswer) {
-    let swept = script.size(ANSWERS_SWEPT);
+pub(super) fn add_answer(script: &mut Script, answer: &StoredAnswer, now: Timestamp) {
+    let (now, swept) = (script.int(now.as_millis()), script.limit(ANSWERS_SWEPT));
     script.add(&format!(
         "DELETE FROM answers WHERE pk IN \
-         (SELECT pk FROM answers WHERE expires_at <= (SELECT now FROM clock) LIMIT {swept})"
+         (SELECT pk FROM answers WHERE expires_at <= {now} LIMIT {swept})"
     ));
     let principal = script.text(answer.key.principal.as_str());
     let operation = script.text(answer.key.operation);

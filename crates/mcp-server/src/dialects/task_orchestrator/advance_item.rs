@@ -155,7 +155,12 @@ impl<'a> CascadeRow<'a> {
             trigger: Trigger::Cascade,
             status_label: cascade.label.as_ref(),
             gate_blocked: (!cascade.applied).then_some(true),
-            missing_notes: cascade.refusals.iter().flat_map(|refusal| &refusal.missing_notes).map(String::as_str).collect(),
+            missing_notes: cascade
+                .refusals
+                .iter()
+                .flat_map(|refusal| &refusal.missing_notes)
+                .map(String::as_str)
+                .collect(),
             error: (!cascade.applied).then(|| refusal_text(&cascade.refusals)),
         }
     }
@@ -177,7 +182,11 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
         let stated = by.is_some() || entry.get("actor").is_some_and(|actor| !actor.is_null());
         session.check_stated(stated, || format!("transitions[{index}].actor"))?;
     }
-    let asked = entries.into_iter().enumerate().map(|(index, value)| read(session, index, value)).collect::<Result<Vec<Asked>, Error>>()?;
+    let asked = entries
+        .into_iter()
+        .enumerate()
+        .map(|(index, value)| read(session, index, value))
+        .collect::<Result<Vec<Asked>, Error>>()?;
     let moves: Vec<MoveRequest> = asked.iter().filter_map(|asked| asked.request.as_ref().ok().cloned()).collect();
     let mut results = Vec::new();
     if !moves.is_empty() {
@@ -192,12 +201,19 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
 fn read(session: &Session, index: usize, value: Value) -> Result<Asked, Error> {
     let mut fields = Fields::inside(&format!("transitions[{index}]"), value, TRANSITION)?;
     let item_id = fields.need_text("itemId")?;
-    let trigger = fields.need("trigger", |text| text.parse::<Trigger>())?;
+    let trigger = fields.need("trigger", str::parse::<Trigger>)?;
     let summary = fields.parsed("summary", long_text)?;
     let fence = fence(&mut fields)?;
-    let request = item_ref(&item_id)
-        .map_err(|invalid| Error::from(invalid.at(&fields.at("itemId"))))
-        .and_then(|item| Ok(MoveRequest { item, target: Target::Trigger(trigger), summary, by: actor(session, &mut fields, "actor")?, fence }));
+    let request =
+        item_ref(&item_id).map_err(|invalid| Error::from(invalid.at(&fields.at("itemId")))).and_then(|item| {
+            Ok(MoveRequest {
+                item,
+                target: Target::Trigger(trigger),
+                summary,
+                by: actor(session, &mut fields, "actor")?,
+                fence,
+            })
+        });
     Ok(Asked { item_id, trigger, request })
 }
 
@@ -213,7 +229,13 @@ fn answer(asked: &[Asked], results: &[MoveResult]) -> Answer {
                 Some(MoveResult::Applied(applied)) => {
                     succeeded += 1;
                     let row = applied_row(applied);
-                    unblocked.extend(row.unblocked_items.iter().filter(|item| !unblocked.contains(item)).copied().collect::<Vec<_>>());
+                    unblocked.extend(
+                        row.unblocked_items
+                            .iter()
+                            .filter(|item| !unblocked.contains(item))
+                            .copied()
+                            .collect::<Vec<_>>(),
+                    );
                     Row::Applied(Box::new(row))
                 }
                 Some(MoveResult::Refused(refused)) => Row::Refused(Box::new(refused_row(asked, refused))),

@@ -68,15 +68,23 @@ pub(super) const THRESHOLDS: &[Role] = &[Role::Queue, Role::Work, Role::Review, 
 /// One word of a closed set, whatever its case.
 pub(super) fn one_of<T: Copy>(known: &'static [(&'static str, T)]) -> impl Fn(&str) -> Result<T, Invalid> {
     move |text| {
-        known.iter().find(|(word, _)| word.eq_ignore_ascii_case(text.trim())).map(|(_, value)| *value).ok_or_else(|| {
-            let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-            Invalid::new(Reason::UnknownValue, format!("must be one of {}, not \"{}\"", words.join(", "), echo(text)))
-        })
+        known.iter().find(|(word, _)| word.eq_ignore_ascii_case(text.trim())).map(|(_, value)| *value).ok_or_else(
+            || {
+                let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+                Invalid::new(
+                    Reason::UnknownValue,
+                    format!("must be one of {}, not \"{}\"", words.join(", "), echo(text)),
+                )
+            },
+        )
     }
 }
 
 /// Refuses a text that is longer than this surface allows.
-pub(super) fn at_most<T>(most: usize, parse: impl Fn(&str) -> Result<T, Invalid>) -> impl Fn(&str) -> Result<T, Invalid> {
+pub(super) fn at_most<T>(
+    most: usize,
+    parse: impl Fn(&str) -> Result<T, Invalid>,
+) -> impl Fn(&str) -> Result<T, Invalid> {
     move |text| {
         if text.chars().nth(most).is_some() {
             return Err(Invalid::new(Reason::TooLong, format!("must be at most {most} characters")));
@@ -91,7 +99,7 @@ pub(super) fn actor(session: &Session, fields: &mut Fields, name: &str) -> Resul
     let mut read = Fields::inside(&fields.at(name), value, &ACTOR)?;
     let actor = ActorClaim {
         id: read.need("id", Name::parse)?,
-        kind: read.need("kind", |text| text.parse::<ActorKind>())?,
+        kind: read.need("kind", str::parse::<ActorKind>)?,
         parent: read.parsed("parent", Name::parse)?,
         proof: read.parsed("proof", Text::parse)?,
     };
@@ -107,10 +115,12 @@ pub(super) fn request_id(fields: &mut Fields) -> Result<Option<RequestId>, Error
 /// The caller's name for the request, where the tool insists on a UUID.
 pub(super) fn need_request_uuid(fields: &mut Fields) -> Result<RequestId, Error> {
     let text = fields.raw_text("requestId")?.ok_or_else(|| {
-        Error::validation(Reason::MissingField, "requestId is required here: a fresh UUID for each logical operation").at("requestId")
+        Error::validation(Reason::MissingField, "requestId is required here: a fresh UUID for each logical operation")
+            .at("requestId")
     })?;
     let uuid = Uuid::try_parse(text.trim()).map_err(|_| {
-        Error::validation(Reason::BadRequestId, format!("requestId must be a UUID, not \"{}\"", echo(&text))).at("requestId")
+        Error::validation(Reason::BadRequestId, format!("requestId must be a UUID, not \"{}\"", echo(&text)))
+            .at("requestId")
     })?;
     RequestId::parse(&uuid.to_string()).map_err(|invalid| invalid.at("requestId").into())
 }
@@ -143,14 +153,23 @@ pub(super) fn check_batch(name: &str, length: usize) -> Result<(), Error> {
     Err(Error::validation(Reason::BatchTooLarge, message).at(name))
 }
 
-/// Splits what was read into what can be asked of the engine and what cannot, each with its place.
-pub(super) fn sort_out<T>(read: impl Iterator<Item = Result<T, Error>>) -> (Vec<(usize, T)>, Vec<(usize, Error)>) {
-    let (mut good, mut bad) = (Vec::new(), Vec::new());
+/// What was read of a batch, each entry with its place.
+#[derive(Debug)]
+pub(super) struct Sorted<T> {
+    /// What can be asked of the engine.
+    pub(super) good: Vec<(usize, T)>,
+    /// What cannot.
+    pub(super) bad: Vec<(usize, Error)>,
+}
+
+/// Tells what can be asked of the engine from what cannot.
+pub(super) fn sort_out<T>(read: impl Iterator<Item = Result<T, Error>>) -> Sorted<T> {
+    let mut sorted = Sorted { good: Vec::new(), bad: Vec::new() };
     for (index, entry) in read.enumerate() {
         match entry {
-            Ok(entry) => good.push((index, entry)),
-            Err(error) => bad.push((index, error)),
+            Ok(entry) => sorted.good.push((index, entry)),
+            Err(error) => sorted.bad.push((index, error)),
         }
     }
-    (good, bad)
+    sorted
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use docket_core::command::{Claim, ClaimNext, ClaimOutcome, ClaimRequest, ClaimResult, Held, ReleaseOutcome, ReleaseResult, Wanted};
+use docket_core::command::{
+    Claim, ClaimNext, ClaimOutcome, ClaimRequest, ClaimResult, Held, ReleaseOutcome, ReleaseResult, Wanted,
+};
 use docket_core::model::{Attribution, Fence, ItemId, ItemRef, Name, RequestId, Role, Timestamp, Ttl};
 use docket_core::store::Filter;
 use docket_core::{Error, Kind, Reason, echo, limits};
@@ -134,7 +136,9 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let claims = read_claims(&mut fields)?;
     let releases = read_releases(&mut fields)?;
     if matches!(&claims, Claims::Named(named) if named.is_empty()) && releases.is_empty() {
-        return Err(Error::validation(Reason::TooFew, "at least one of claims and releases must not be empty").at("claims"));
+        return Err(
+            Error::validation(Reason::TooFew, "at least one of claims and releases must not be empty").at("claims")
+        );
     }
     let asked = asked(&claims, &releases);
     let mut answer = match run(session, claims, releases, by, request).await {
@@ -178,10 +182,16 @@ fn read_claims(fields: &mut Fields) -> Result<Claims, Error> {
         };
         let field = claim.at("selector");
         if claim.value("itemId").is_some() {
-            return Err(Error::validation(Reason::BadValue, format!("{field} stands instead of itemId, not beside it")).at(field));
+            return Err(Error::validation(
+                Reason::BadValue,
+                format!("{field} stands instead of itemId, not beside it"),
+            )
+            .at(field));
         }
         if !alone {
-            return Err(Error::validation(Reason::BadValue, format!("{field} must be the only claim of a call")).at(field));
+            return Err(
+                Error::validation(Reason::BadValue, format!("{field} must be the only claim of a call")).at(field)
+            );
         }
         return read_selector(&field, selector, ttl);
     }
@@ -194,7 +204,8 @@ fn read_selector(field: &str, selector: Value, ttl: Option<Ttl>) -> Result<Claim
     let wait = read.whole("waitMs")?.unwrap_or(0);
     let wait = u64::try_from(wait).ok().filter(|wait| *wait <= limits::WAIT_MS).ok_or_else(|| {
         let field = read.at("waitMs");
-        Error::validation(Reason::BadValue, format!("{field} must be from 0 to {}, not {wait}", limits::WAIT_MS)).at(field)
+        Error::validation(Reason::BadValue, format!("{field} must be from 0 to {}, not {wait}", limits::WAIT_MS))
+            .at(field)
     })?;
     let wanted = Wanted {
         role: read.parsed("role", role_of(OPEN))?.unwrap_or(Role::Queue),
@@ -265,22 +276,22 @@ async fn run(
         releases: releases.iter().filter_map(|(_, item)| item.as_ref().ok().cloned()).collect(),
         ready_only: false,
     };
-    let (mut claimed, mut released) = (Vec::new().into_iter(), Vec::new().into_iter());
+    let (mut placed, mut ended) = (Vec::new().into_iter(), Vec::new().into_iter());
     if !command.claims.is_empty() || !command.releases.is_empty() {
         let done = session.engine().run(session.call(Some(by), Some(request)), command).await?;
-        claimed = done.claims.into_iter();
-        released = done.releases.into_iter();
+        placed = done.claims.into_iter();
+        ended = done.releases.into_iter();
         answer.auto_released.extend(done.auto_released);
     }
     for (text, claim) in named {
         answer.claim_results.push(match claim {
-            Ok(_) => claimed.next().map_or_else(ClaimRow::default, claim_row),
+            Ok(_) => placed.next().map_or_else(ClaimRow::default, claim_row),
             Err(error) => not_found(&text, error.message),
         });
     }
     for (text, item) in releases {
         answer.release_results.push(match item {
-            Ok(_) => released.next().map_or_else(|| lost_release(&text, None), release_row),
+            Ok(_) => ended.next().map_or_else(|| lost_release(&text, None), release_row),
             Err(error) => lost_release(&text, Some(error.message)),
         });
     }
@@ -299,14 +310,13 @@ async fn next(
     let command = ClaimNext { project: session.project().clone(), wanted, ttl };
     let call = session.call(Some(by), Some(request));
     let offer = session.engine().claim_next_waiting(call, command, wait, tokio::time::sleep).await?;
-    let row = match offer.held {
-        Some((held, item)) => ClaimRow { title: Some(item.title.to_string()), ..held_row(*held) },
-        None => {
-            let open = Filter { project: session.project().clone(), roles: vec![role], count: true, ..Filter::default() };
-            let none = session.engine().find(&open).await?.total == 0;
-            let outcome = if none { "queue_empty" } else { "none_eligible" };
-            ClaimRow { outcome, kind: Some(Kind::Transient), ..ClaimRow::default() }
-        }
+    let row = if let Some((held, item)) = offer.held {
+        ClaimRow { title: Some(item.title.to_string()), ..held_row(*held) }
+    } else {
+        let open = Filter { project: session.project().clone(), roles: vec![role], count: true, ..Filter::default() };
+        let none = session.engine().find(&open).await?.total == 0;
+        let outcome = if none { "queue_empty" } else { "none_eligible" };
+        ClaimRow { outcome, kind: Some(Kind::Transient), ..ClaimRow::default() }
     };
     Ok(ClaimAnswer { claim_results: vec![row], auto_released: offer.auto_released, ..ClaimAnswer::default() })
 }
@@ -337,7 +347,9 @@ fn claim_row(result: ClaimResult) -> ClaimRow {
             ..ClaimRow::default()
         },
         ClaimOutcome::Terminal => ClaimRow { item_id, outcome: "terminal_item", ..ClaimRow::default() },
-        ClaimOutcome::NotReady => ClaimRow { item_id, outcome: "not_ready", kind: Some(Kind::Transient), ..ClaimRow::default() },
+        ClaimOutcome::NotReady => {
+            ClaimRow { item_id, outcome: "not_ready", kind: Some(Kind::Transient), ..ClaimRow::default() }
+        }
         ClaimOutcome::NotFound(error) => not_found(&result.asked, error.message),
     }
 }

@@ -95,7 +95,9 @@ fn what(fields: &mut Fields) -> Result<What, Error> {
             Ok(What::Items(items))
         }
         (None, None) => Err(Error::validation(Reason::MissingField, "give either rootId or itemIds").at("rootId")),
-        (Some(_), Some(_)) => Err(Error::validation(Reason::BadValue, "give only one of rootId and itemIds").at("itemIds")),
+        (Some(_), Some(_)) => {
+            Err(Error::validation(Reason::BadValue, "give only one of rootId and itemIds").at("itemIds"))
+        }
     }
 }
 
@@ -109,25 +111,19 @@ fn row<'a>(result: &'a CloseResult, trigger: &'static str, summary: &mut Summary
         skipped: None,
         skipped_reason: None,
     };
-    let mut skip = |reason: String| {
-        summary.skipped += 1;
-        CloseRow { skipped: Some(true), skipped_reason: Some(reason), ..plain }
-    };
-    match &result.outcome {
-        CloseOutcome::AlreadyClosed => skip("Cannot transition: the item is already terminal".to_owned()),
-        CloseOutcome::BlockerRefused => skip("dependency gate failed".to_owned()),
+    let skipped = |plain, reason| CloseRow { skipped: Some(true), skipped_reason: Some(reason), ..plain };
+    let row = match &result.outcome {
+        CloseOutcome::AlreadyClosed => skipped(plain, "Cannot transition: the item is already terminal".to_owned()),
+        CloseOutcome::BlockerRefused => skipped(plain, "dependency gate failed".to_owned()),
         CloseOutcome::Refused(error) => {
             let missing = error.refusals.iter().flat_map(|refusal| &refusal.missing_notes);
             let gate_errors: Vec<String> = missing.map(|key| format!("missing: {key}")).collect();
-            if gate_errors.is_empty() {
-                return skip(move_text(error));
-            }
-            summary.gate_failures += 1;
-            CloseRow { gate_errors, ..plain }
+            if gate_errors.is_empty() { skipped(plain, move_text(error)) } else { CloseRow { gate_errors, ..plain } }
         }
-        CloseOutcome::Closed { .. } => {
-            summary.completed += 1;
-            CloseRow { applied: true, trigger: Some(trigger), ..plain }
-        }
-    }
+        CloseOutcome::Closed { .. } => CloseRow { applied: true, trigger: Some(trigger), ..plain },
+    };
+    summary.completed += usize::from(row.applied);
+    summary.skipped += usize::from(row.skipped.is_some());
+    summary.gate_failures += usize::from(!row.gate_errors.is_empty());
+    row
 }

@@ -7,7 +7,9 @@ use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::args::{NOTE_KEY_CHARS, PHASES, THRESHOLDS, actor, at_most, check_batch, item_ref, name, one_of, request_id, role_of};
+use super::args::{
+    NOTE_KEY_CHARS, PHASES, THRESHOLDS, actor, at_most, check_batch, item_ref, name, one_of, request_id, role_of,
+};
 use super::item_args::{CHILD, ROOT, new_item};
 use super::manage_dependencies::{DependencyType, TYPES};
 use super::manage_items::item_fields;
@@ -49,7 +51,8 @@ pub(super) fn tool() -> Tool {
         &["root"],
     );
     let output = json!({ "root": shape(), "children": rows(), "dependencies": rows(), "notes": rows() });
-    let about = "Create a root item with children, dependencies and notes in one atomic call. All items start in queue.";
+    let about =
+        "Create a root item with children, dependencies and notes in one atomic call. All items start in queue.";
     schema::tool("create_work_tree", about, Effect::Writes, input, output)
 }
 

@@ -76,7 +76,8 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let details = fields.flag("includeItemDetails")?.unwrap_or(false);
     let with_ancestors = fields.flag("includeAncestors")?.unwrap_or(false);
     let (blocked, all) = session.engine().blocked(session.project(), parent.as_ref()).await?;
-    let blocked_items: Vec<BlockedRow<'_>> = blocked.iter().map(|blocked| row(blocked, details, with_ancestors)).collect();
+    let blocked_items: Vec<BlockedRow<'_>> =
+        blocked.iter().map(|blocked| row(blocked, details, with_ancestors)).collect();
     Ok(Answer::of(&BlockedAnswer { total: blocked_items.len(), blocked_items, truncated: !all }))
 }
 

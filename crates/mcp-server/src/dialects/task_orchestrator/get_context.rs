@@ -221,7 +221,12 @@ impl<'a> Lists<'a> {
     }
 
     fn blocked(&self, items: &'a [Item]) -> Vec<BlockedRow<'a>> {
-        let row = |item: &'a Item| BlockedRow { id: item.id, title: &item.title, role: item.role, ancestors: self.way_to(item) };
+        let row = |item: &'a Item| BlockedRow {
+            id: item.id,
+            title: &item.title,
+            role: item.role,
+            ancestors: self.way_to(item),
+        };
         items.iter().map(row).collect()
     }
 

@@ -88,9 +88,10 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let details = fields.flag("includeDetails")?.unwrap_or(false);
     let with_ancestors = fields.flag("includeAncestors")?.unwrap_or(false);
     let ready = session.engine().next(&query).await?;
-    let seen = match with_ancestors {
-        true => Some(session.engine().with_ancestors(ready.iter().map(|ready| &ready.item)).await?),
-        false => None,
+    let seen = if with_ancestors {
+        Some(session.engine().with_ancestors(ready.iter().map(|ready| &ready.item)).await?)
+    } else {
+        None
     };
     let shown = Shown { details, claimed: query.include_claimed, ancestors: seen.as_ref() };
     let recommendations: Vec<ReadyRow<'_>> = ready.iter().map(|ready| row(ready, shown)).collect();

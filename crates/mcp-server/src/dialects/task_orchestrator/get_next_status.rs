@@ -27,7 +27,8 @@ pub(super) fn tool() -> Tool {
         "recommendation": schema::word(&["Ready", "Blocked", "Terminal"], ""), "currentRole": word_out(), "nextRole": word_out(),
         "trigger": word_out(), "progressionPosition": word_out(), "blockers": rows(), "suggestion": word_out(), "reason": word_out(),
     });
-    let about = "Say whether an item is Ready to move on, Blocked or Terminal. Changes nothing; notes are not looked at.";
+    let about =
+        "Say whether an item is Ready to move on, Blocked or Terminal. Changes nothing; notes are not looked at.";
     schema::tool("get_next_status", about, Effect::Reads, input, output)
 }
 

@@ -21,7 +21,8 @@ macro_rules! common_fields {
 /// Fields of an item of `create`.
 pub(super) const CREATE: &[&str] = common_fields!["role", "statusLabel", "parentId", "metadata", "properties"];
 /// Fields of an item of `update`. `role` is known, to be refused with a word about what to do instead.
-pub(super) const UPDATE: &[&str] = common_fields!["id", "role", "statusLabel", "parentId", "metadata", "properties", "fence"];
+pub(super) const UPDATE: &[&str] =
+    common_fields!["id", "role", "statusLabel", "parentId", "metadata", "properties", "fence"];
 /// Fields of a tree's root.
 pub(super) const ROOT: &[&str] = common_fields![];
 /// Fields of a tree's child.
@@ -40,7 +41,7 @@ pub(super) fn new_item(fields: &mut Fields) -> Result<NewItem, Error> {
         summary: fields.parsed("summary", at_most(SUMMARY_CHARS, Summary::parse))?,
         role: fields.parsed("role", super::args::role)?,
         status_label: fields.parsed("statusLabel", name)?,
-        priority: fields.parsed("priority", |text| text.parse::<Priority>())?.unwrap_or_default(),
+        priority: fields.parsed("priority", str::parse::<Priority>)?.unwrap_or_default(),
         complexity: complexity(fields)?,
         item_type: fields.parsed("type", name)?,
         tags: fields.split("tags", tag)?.unwrap_or_default(),
@@ -89,7 +90,7 @@ pub(super) fn patch(fields: &mut Fields) -> Result<Patch, Error> {
         description: fields.change("description", long_text)?,
         summary: fields.parsed("summary", at_most(SUMMARY_CHARS, Summary::parse))?,
         status_label: fields.change("statusLabel", name)?,
-        priority: fields.parsed("priority", |text| text.parse::<Priority>())?,
+        priority: fields.parsed("priority", str::parse::<Priority>)?,
         complexity: complexity(fields)?.map_or(Change::Keep, Change::Set),
         parent: fields.change("parentId", item_ref)?,
         item_type: fields.change("type", name)?,
@@ -133,7 +134,9 @@ fn split_properties(field: &str, value: &Value) -> Result<(Option<Text>, Vec<Nam
         return Ok((None, Vec::new()));
     }
     let Ok(mut object) = serde_json::from_str::<Map<String, Value>>(text) else {
-        return Err(Error::validation(Reason::BadJson, format!("{field} must be a JSON object, written as a string")).at(field));
+        return Err(
+            Error::validation(Reason::BadJson, format!("{field} must be a JSON object, written as a string")).at(field)
+        );
     };
     let own = |text: &str| long_text(text).map(Some).map_err(|invalid| Error::from(invalid.at(field)));
     let Some(inner) = object.remove("traits") else { return Ok((own(text)?, Vec::new())) };

@@ -15,8 +15,22 @@ use crate::input::Fields;
 use crate::session::Session;
 
 const KNOWN: &[&str] = &[
-    "operation", "dependencies", "pattern", "type", "unblockAt", "itemIds", "source", "targets", "sources", "target", "id",
-    "fromItemId", "toItemId", "deleteAll", "actor", "requestId",
+    "operation",
+    "dependencies",
+    "pattern",
+    "type",
+    "unblockAt",
+    "itemIds",
+    "source",
+    "targets",
+    "sources",
+    "target",
+    "id",
+    "fromItemId",
+    "toItemId",
+    "deleteAll",
+    "actor",
+    "requestId",
 ];
 const DEPENDENCY: &[&str] = &["fromItemId", "toItemId", "type", "unblockAt"];
 
@@ -148,34 +162,53 @@ async fn create(
     };
     let listed = fields.list("dependencies")?;
     let pattern = fields.parsed("pattern", one_of(PATTERNS))?;
-    let read = match (listed, pattern) {
-        (Some(_), Some(_)) => {
-            return Err(Error::validation(Reason::BadValue, "give either dependencies or a pattern, not both").at("pattern"));
-        }
-        (None, None) => {
-            return Err(Error::validation(Reason::MissingField, "create needs dependencies or a pattern").at("dependencies"));
-        }
-        (Some(listed), None) => read_listed(listed, shared)?,
-        (None, Some(pattern)) => read_pattern(&mut fields, pattern, shared).map_err(|error| (1, 0, error)),
-    };
+    let read =
+        match (listed, pattern) {
+            (Some(_), Some(_)) => {
+                return Err(Error::validation(Reason::BadValue, "give either dependencies or a pattern, not both")
+                    .at("pattern"));
+            }
+            (None, None) => {
+                return Err(Error::validation(Reason::MissingField, "create needs dependencies or a pattern")
+                    .at("dependencies"));
+            }
+            (Some(listed), None) => read_listed(listed, shared)?,
+            (None, Some(pattern)) => read_pattern(&mut fields, pattern, shared).map_err(|error| Fault {
+                failed: 1,
+                index: 0,
+                error: Box::new(error),
+            }),
+        };
     let edges = match read {
         Ok(edges) => edges,
-        Err((failed, index, error)) => return Ok(refused(failed, index, &error)),
+        Err(Fault { failed, index, error }) => return Ok(refused(failed, index, &error)),
     };
     let asked = edges.len();
     let command = Link { project: session.project().clone(), edges };
     match session.engine().run(session.call(by, request), command).await {
         Ok(linked) => {
             let dependencies: Vec<Dependency> = linked.edges.iter().map(Dependency::of).collect();
-            Ok(Answer::of(&CreateAnswer { created: dependencies.len(), dependencies, failed: None, failures: Vec::new() }))
+            Ok(Answer::of(&CreateAnswer {
+                created: dependencies.len(),
+                dependencies,
+                failed: None,
+                failures: Vec::new(),
+            }))
         }
         Err(error) if is_refusal(&error) => Ok(refused(asked, place(&error), &error)),
         Err(error) => Err(error),
     }
 }
 
-/// How many are not made, the place of the first that is at fault, and what is wrong with it.
-type Fault = (usize, usize, Error);
+/// What was asked for but cannot be read.
+struct Fault {
+    /// How many are not made.
+    failed: usize,
+    /// The place of the first that is at fault.
+    index: usize,
+    /// What is wrong with it.
+    error: Box<Error>,
+}
 
 fn read_listed(listed: Vec<Value>, shared: Shared) -> Result<Result<Vec<EdgeSpec>, Fault>, Error> {
     let asked = listed.len();
@@ -186,7 +219,8 @@ fn read_listed(listed: Vec<Value>, shared: Shared) -> Result<Result<Vec<EdgeSpec
         let message = format!("dependencies must be at most {}, not {asked}", limits::BATCH * 4);
         return Err(Error::validation(Reason::BatchTooLarge, message).at("dependencies"));
     }
-    let read = |(index, value)| read_one(index, value, shared).map_err(|error| (asked, index, error));
+    let fault = |index, error| Fault { failed: asked, index, error: Box::new(error) };
+    let read = |(index, value)| read_one(index, value, shared).map_err(|error| fault(index, error));
     Ok(listed.into_iter().enumerate().map(read).collect())
 }
 
@@ -271,7 +305,7 @@ async fn delete(
     by: Option<Attribution>,
     request: Option<RequestId>,
 ) -> Result<Answer, Error> {
-    let id = fields.parsed("id", |text| text.parse::<EdgeId>())?;
+    let id = fields.parsed("id", str::parse::<EdgeId>)?;
     let from = fields.parsed("fromItemId", item_ref)?;
     let to = fields.parsed("toItemId", item_ref)?;
     let kind = fields.parsed("type", one_of(TYPES))?.map(DependencyType::edge);
@@ -290,7 +324,9 @@ async fn delete(
             Unlink::Written { project, from, to, kind }
         }
         (None, true, None, None) => {
-            return Err(Error::validation(Reason::MissingField, "deleteAll needs fromItemId or toItemId").at("fromItemId"));
+            return Err(
+                Error::validation(Reason::MissingField, "deleteAll needs fromItemId or toItemId").at("fromItemId")
+            );
         }
         (None, false, _, _) => {
             let message = "delete needs id, or fromItemId and toItemId, or deleteAll with one of them";

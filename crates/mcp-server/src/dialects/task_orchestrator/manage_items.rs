@@ -7,7 +7,9 @@ use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::args::{SUMMARY_CHARS, TITLE_CHARS, actor, item_ref, name, need_batch, one_of, request_id, sort_out};
+use super::args::{
+    SUMMARY_CHARS, Sorted, TITLE_CHARS, actor, item_ref, name, need_batch, one_of, request_id, sort_out,
+};
 use super::item_args::{CREATE, UPDATE, new_item, patch};
 use super::render::{Expected, FailedAt, FailedId, expected, tags};
 use super::schema::{self, Effect, clearable, count, flag, list, object, rows, short_text, text, texts, whole, word};
@@ -142,7 +144,7 @@ async fn create(
     let parent = fields.parsed("parentId", item_ref)?;
     let traits = fields.split("traits", name)?.unwrap_or_default();
     let read = entries.into_iter().enumerate().map(|(index, value)| read_new(index, value, parent.as_ref(), &traits));
-    let (good, mut failures) = sort_out(read);
+    let Sorted { good, bad: mut failures } = sort_out(read);
     let (places, items): (Vec<usize>, Vec<NewItem>) = good.into_iter().unzip();
     let mut made: Vec<CreatedItem> = Vec::with_capacity(items.len());
     if !items.is_empty() {
@@ -163,7 +165,12 @@ async fn create(
         }
     }
     let items: Vec<CreatedRow<'_>> = made.iter().map(CreatedRow::of).collect();
-    Ok(Answer::of(&CreateAnswer { created: items.len(), items, failed: failures.len(), failures: FailedAt::list(failures) }))
+    Ok(Answer::of(&CreateAnswer {
+        created: items.len(),
+        items,
+        failed: failures.len(),
+        failures: FailedAt::list(failures),
+    }))
 }
 
 fn read_new(index: usize, value: Value, parent: Option<&ItemRef>, traits: &[Name]) -> Result<NewItem, Error> {
@@ -203,10 +210,11 @@ async fn update(
 ) -> Result<Answer, Error> {
     let entries = need_batch(&mut fields, "items")?;
     let called: Vec<String> = entries.iter().map(called).collect();
-    let read = entries.into_iter().enumerate().map(|(index, value)| {
-        patch(&mut Fields::inside(&format!("items[{index}]"), value, UPDATE)?)
-    });
-    let (good, mut failures) = sort_out(read);
+    let read = entries
+        .into_iter()
+        .enumerate()
+        .map(|(index, value)| patch(&mut Fields::inside(&format!("items[{index}]"), value, UPDATE)?));
+    let Sorted { good, bad: mut failures } = sort_out(read);
     let (places, patches): (Vec<usize>, Vec<Patch>) = good.into_iter().unzip();
     let mut items = Vec::with_capacity(patches.len());
     if !patches.is_empty() {
@@ -254,13 +262,14 @@ async fn delete(
 ) -> Result<Answer, Error> {
     let entries = need_batch(&mut fields, "ids")?;
     let recursive = fields.flag("recursive")?.unwrap_or(false);
-    let called: Vec<String> = entries.iter().map(|entry| entry.as_str().map_or_else(|| "unknown".to_owned(), docket_core::echo)).collect();
+    let called: Vec<String> =
+        entries.iter().map(|entry| entry.as_str().map_or_else(|| "unknown".to_owned(), docket_core::echo)).collect();
     let read = entries.iter().enumerate().map(|(index, value)| {
         let field = format!("ids[{index}]");
         let Value::String(text) = value else { return Err(wrong_type(&field, "a string", value)) };
         item_ref(text).map_err(|invalid| Error::from(invalid.at(&field)))
     });
-    let (good, mut failures) = sort_out(read);
+    let Sorted { good, bad: mut failures } = sort_out(read);
     let (places, items): (Vec<usize>, Vec<ItemRef>) = good.into_iter().unzip();
     let (mut ids, mut deleted, mut descendants) = (Vec::new(), 0, 0);
     if !items.is_empty() {

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use docket_core::command::{NotePut, PutNotes, RemoveNotes, WrittenNote};
 use docket_core::model::{Attribution, ItemId, Name, NoteId, RequestId, Role, Text};
-use docket_core::workflow::NoteProgress;
+use docket_core::workflow::{Guide, NoteProgress};
 use docket_core::{Error, Reason, echo};
 use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::args::{NOTE_KEY_CHARS, PHASES, actor, at_most, check_batch, fence, item_ref, name, need_batch, one_of, request_id, role_of, sort_out};
+use super::args::{
+    NOTE_KEY_CHARS, PHASES, Sorted, actor, at_most, check_batch, fence, item_ref, name, need_batch, one_of, request_id,
+    role_of, sort_out,
+};
 use super::render::{Actor, FailedAt, FailedId};
 use super::schema::{self, Effect, count, list, object, rows, shape, short_text, text, texts, word};
 use crate::answer::Answer;
@@ -112,7 +115,8 @@ async fn upsert(
         let stated = by.is_some() || entry.get("actor").is_some_and(|actor| !actor.is_null());
         session.check_stated(stated, || format!("notes[{index}].actor"))?;
     }
-    let (good, mut failures) = sort_out(entries.into_iter().enumerate().map(|(index, value)| read_note(session, index, value)));
+    let Sorted { good, bad: mut failures } =
+        sort_out(entries.into_iter().enumerate().map(|(index, value)| read_note(session, index, value)));
     let (places, notes): (Vec<usize>, Vec<NotePut>) = good.into_iter().unzip();
     let mut written: Vec<WrittenNote> = Vec::with_capacity(notes.len());
     let mut contexts = BTreeMap::new();
@@ -128,14 +132,8 @@ async fn upsert(
             }
         }
     }
-    let row = |note| {
-        let WrittenNote { id, item, key, phase, by, warning } = note;
-        WrittenRow { id: *id, item_id: *item, key, role: *phase, by: Actor::of(by.as_ref()), warning: warning.as_deref() }
-    };
-    let notes: Vec<WrittenRow<'_>> = written.iter().map(row).collect();
-    let context = |(id, item): (&ItemId, &'_ docket_core::command::ItemNotes)| (*id, item.guide.clone());
-    let guides: Vec<_> = contexts.iter().map(context).collect();
-    let item_context = guides.iter().map(|(id, guide)| (*id, context_row(guide))).collect();
+    let notes: Vec<WrittenRow<'_>> = written.iter().map(written_row).collect();
+    let item_context = contexts.iter().map(|(id, item)| (*id, context_row(&item.guide))).collect();
     Ok(Answer::of(&UpsertAnswer {
         upserted: notes.len(),
         notes,
@@ -145,7 +143,18 @@ async fn upsert(
     }))
 }
 
-fn context_row(guide: &docket_core::workflow::Guide) -> ContextRow<'_> {
+fn written_row(note: &WrittenNote) -> WrittenRow<'_> {
+    WrittenRow {
+        id: note.id,
+        item_id: note.item,
+        key: &note.key,
+        role: note.phase,
+        by: Actor::of(note.by.as_ref()),
+        warning: note.warning.as_deref(),
+    }
+}
+
+fn context_row(guide: &Guide) -> ContextRow<'_> {
     ContextRow {
         guidance_pointer: guide.guidance.as_deref(),
         skill_pointer: guide.skill.as_deref(),

@@ -102,9 +102,11 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
         Direction::Incoming => edge.to == found.item.id,
         Direction::Outgoing => edge.from == found.item.id,
     };
-    let shown = found.edges.iter().filter(goes).filter(|edge| kind.is_none_or(|kind| kind == (edge.kind, edge.inverse)));
+    let shown =
+        found.edges.iter().filter(goes).filter(|edge| kind.is_none_or(|kind| kind == (edge.kind, edge.inverse)));
     let dependencies = shown.map(|edge| row(&found, edge, with_ends)).collect();
-    let graph = found.chain.as_ref().map(|chain| Graph { chain: &chain.items, depth: chain.depth, truncated: chain.truncated });
+    let graph =
+        found.chain.as_ref().map(|chain| Graph { chain: &chain.items, depth: chain.depth, truncated: chain.truncated });
     Ok(Answer::of(&DependenciesAnswer { dependencies, counts: counts(&found), graph }))
 }
 

@@ -18,9 +18,29 @@ use crate::input::Fields;
 use crate::session::Session;
 
 const KNOWN: &[&str] = &[
-    "operation", "id", "itemId", "parentId", "depth", "role", "priority", "tags", "type", "query", "createdAfter",
-    "createdBefore", "modifiedAfter", "modifiedBefore", "roleChangedAfter", "roleChangedBefore", "sortBy", "sortOrder",
-    "limit", "offset", "includeAncestors", "includeChildren", "claimStatus",
+    "operation",
+    "id",
+    "itemId",
+    "parentId",
+    "depth",
+    "role",
+    "priority",
+    "tags",
+    "type",
+    "query",
+    "createdAfter",
+    "createdBefore",
+    "modifiedAfter",
+    "modifiedBefore",
+    "roleChangedAfter",
+    "roleChangedBefore",
+    "sortBy",
+    "sortOrder",
+    "limit",
+    "offset",
+    "includeAncestors",
+    "includeChildren",
+    "claimStatus",
 ];
 
 /// Rows of a list when nothing is said.
@@ -130,9 +150,10 @@ async fn search(session: &Session, mut fields: Fields) -> Result<Answer, Error> 
     let with_ancestors = fields.flag("includeAncestors")?.unwrap_or(false);
     let (filter, finds_nothing) = filter(session, &mut fields).await?;
     let found = if finds_nothing { Found::default() } else { session.engine().find(&filter).await? };
-    let seen: Option<Slice> = match with_ancestors && !found.items.is_empty() {
-        true => Some(session.engine().with_ancestors(found.items.iter()).await?),
-        false => None,
+    let seen: Option<Slice> = if with_ancestors && !found.items.is_empty() {
+        Some(session.engine().with_ancestors(found.items.iter()).await?)
+    } else {
+        None
     };
     let row = |item| SearchRow {
         item: Minimal::of(item),
@@ -155,7 +176,7 @@ async fn filter(session: &Session, fields: &mut Fields) -> Result<(Filter, bool)
         depth: depth(fields)?,
         roles: fields.parsed("role", role)?.into_iter().collect(),
         status: None,
-        priority: fields.parsed("priority", |text| text.parse::<Priority>())?,
+        priority: fields.parsed("priority", str::parse::<Priority>)?,
         tags: fields.split("tags", tag)?.unwrap_or_default(),
         item_type: fields.parsed("type", name)?,
         words,
@@ -179,9 +200,9 @@ async fn filter(session: &Session, fields: &mut Fields) -> Result<(Filter, bool)
 
 fn depth(fields: &mut Fields) -> Result<Option<u8>, Error> {
     let Some(depth) = fields.whole("depth")? else { return Ok(None) };
-    u8::try_from(depth)
-        .map(Some)
-        .map_err(|_| Error::validation(Reason::BadValue, format!("depth must be from 0 to 255, not {depth}")).at("depth"))
+    u8::try_from(depth).map(Some).map_err(|_| {
+        Error::validation(Reason::BadValue, format!("depth must be from 0 to 255, not {depth}")).at("depth")
+    })
 }
 
 /// A number brought inside its bounds; the answer says what it became.

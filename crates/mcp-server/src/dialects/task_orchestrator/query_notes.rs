@@ -78,7 +78,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let mut fields = Fields::open(arguments, KNOWN)?;
     match fields.need("operation", one_of(OPERATIONS))? {
         Operation::Get => {
-            let id = fields.need("id", |text| text.parse::<NoteId>())?;
+            let id = fields.need("id", str::parse::<NoteId>)?;
             let note = session.engine().note(id).await?;
             Ok(Answer::of(&NoteRow::of(&note, true)))
         }
@@ -90,7 +90,8 @@ async fn list(session: &Session, mut fields: Fields) -> Result<Answer, Error> {
     let item = fields.need("itemId", item_ref)?;
     let phase = fields.parsed("role", role_of(PHASES))?;
     let body = fields.flag("includeBody")?.unwrap_or(true);
-    let notes = none_of_unknown(&item, session.engine().notes_of(session.project(), &item).await.map(|(_, notes)| notes))?;
+    let notes =
+        none_of_unknown(&item, session.engine().notes_of(session.project(), &item).await.map(|(_, notes)| notes))?;
     let of_phase = |note: &&Note| phase.is_none_or(|phase| note.phase == phase);
     let notes: Vec<NoteRow<'_>> = notes.iter().filter(of_phase).map(|note| NoteRow::of(note, body)).collect();
     Ok(Answer::of(&ListAnswer { total: notes.len(), notes }))
@@ -103,4 +104,3 @@ pub(super) fn none_of_unknown<T: Default>(item: &ItemRef, found: Result<T, Error
         (ItemRef::Id(_) | ItemRef::Key(_) | ItemRef::Prefix(_), found) => found,
     }
 }
-

@@ -191,19 +191,19 @@ pub(super) struct Expected<'a> {
 
 /// The notes that a schema knows; `filled` says whether each also tells if there is anything in it.
 pub(super) fn expected(notes: &[ExpectedNote], filled: bool) -> Vec<Expected<'_>> {
-    let one = |note| {
-        let ExpectedNote { key, phase, required, description, skill, exists, filled: full, .. } = note;
-        Expected {
-            key,
-            role: *phase,
-            required: *required,
-            description,
-            exists: *exists,
-            filled: filled.then_some(*full),
-            skill: skill.as_deref(),
-        }
-    };
-    notes.iter().map(one).collect()
+    notes.iter().map(|note| expected_note(note, filled)).collect()
+}
+
+fn expected_note(note: &ExpectedNote, filled: bool) -> Expected<'_> {
+    Expected {
+        key: &note.key,
+        role: note.phase,
+        required: note.required,
+        description: &note.description,
+        exists: note.exists,
+        filled: filled.then_some(note.filled),
+        skill: note.skill.as_deref(),
+    }
 }
 
 /// Who acted and how far that was checked, as two fields beside each other.

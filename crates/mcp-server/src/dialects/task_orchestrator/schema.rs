@@ -23,14 +23,15 @@ pub(super) fn tool(name: &'static str, about: &'static str, effect: Effect, inpu
         .destructive(effect == Effect::Destroys)
         .idempotent(effect == Effect::Reads)
         .open_world(false);
-    let mut shown = json!({ "type": "object", "properties": output });
-    shown["properties"]["error"] = json!({ "type": "object" });
-    Tool::new(name, about, object_of(input)).with_raw_output_schema(object_of(shown)).with_annotations(hints)
+    let mut properties = output;
+    properties["error"] = shape();
+    let output = plain_object(properties);
+    Tool::new(name, about, object_of(input)).with_raw_output_schema(object_of(output)).with_annotations(hints)
 }
 
 /// An object that knows these fields and no others.
 pub(super) fn object(properties: Value, required: &[&str]) -> Value {
-    let mut object = json!({ "type": "object", "properties": properties });
+    let mut object = plain_object(properties);
     if !required.is_empty() {
         object["required"] = json!(required);
     }
@@ -95,7 +96,10 @@ pub(super) fn actor(about: &str) -> Value {
 
 /// The caller's name for the request.
 pub(super) fn request_id() -> Value {
-    about_it(json!({ "type": "string", "minLength": 1, "maxLength": 255 }), "UUID; a retry with the same one takes effect once")
+    about_it(
+        json!({ "type": "string", "minLength": 1, "maxLength": 255 }),
+        "UUID; a retry with the same one takes effect once",
+    )
 }
 
 /// The fence of the caller's claim.
@@ -121,6 +125,10 @@ pub(super) fn count() -> Value {
 /// A text in an answer.
 pub(super) fn word_out() -> Value {
     json!({ "type": "string" })
+}
+
+fn plain_object(properties: Value) -> Value {
+    Value::Object(JsonObject::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), properties)]))
 }
 
 fn about_it(mut schema: Value, about: &str) -> Value {

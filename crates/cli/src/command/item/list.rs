@@ -1,0 +1,132 @@
+//! `docket item list`: items by what they are.
+
+use docket_core::limits;
+use docket_core::model::{Priority, Role};
+use docket_core::store::{Around, ClaimState, Filter, Order, SortBy};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::super::{listing, values};
+use crate::exit::Failure;
+use crate::session::{Access, Shell};
+
+const EXAMPLES: &str = "\
+Examples:
+  docket item list                         what is open, the oldest first
+  docket item list --role work,review
+  docket item list --tags parser --priority high --all
+  docket item list --parent WEB-3 --sort priority --order desc";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Also what is closed
+    #[arg(long)]
+    all: bool,
+    /// In these roles: queue, work, review, blocked, terminal
+    #[arg(long, value_name = "ROLE", value_delimiter = ',')]
+    role: Vec<Role>,
+    /// In this status
+    #[arg(long, value_name = "STATUS")]
+    status: Option<String>,
+    /// Of this priority: high, medium or low
+    #[arg(long, value_name = "PRIORITY")]
+    priority: Option<Priority>,
+    /// With one of these tags
+    #[arg(long, alias = "tag", value_name = "TAG", value_delimiter = ',')]
+    tags: Vec<String>,
+    /// Of this type
+    #[arg(long = "type", value_name = "NAME")]
+    item_type: Option<String>,
+    /// Directly beneath this item
+    #[arg(long, value_name = "ITEM")]
+    parent: Option<String>,
+    /// Beneath no other item
+    #[arg(long, conflicts_with = "parent")]
+    roots: bool,
+    /// claimed, unclaimed or expired
+    #[arg(long, value_name = "STATE", value_parser = claim_state)]
+    claim: Option<ClaimState>,
+    /// Held up by open blockers
+    #[arg(long)]
+    blocked: bool,
+    /// title, priority, complexity, created or modified
+    #[arg(long, value_name = "FIELD", default_value = "created", value_parser = sort_by)]
+    sort: SortBy,
+    /// asc or desc
+    #[arg(long, value_name = "ORDER", default_value = "asc", value_parser = values::order)]
+    order: Order,
+    /// How many
+    #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=limits::PAGE as i64))]
+    limit: u16,
+    /// How many to leave out at the beginning
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    offset: usize,
+}
+
+/// A page of items.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::command) struct Listed {
+    pub(in crate::command) items: Vec<Value>,
+    pub(in crate::command) total: u64,
+    pub(in crate::command) offset: usize,
+}
+
+pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
+    let session = shell.session(Access::Read).await?;
+    let parent = match &args.parent {
+        Some(parent) => {
+            let parent = values::item(parent)?;
+            let seen = session.engine.show(&session.scope(), std::slice::from_ref(&parent), Around::default()).await?;
+            Some(Some(seen.resolve(&parent)?.id))
+        }
+        None => args.roots.then_some(None),
+    };
+    let open = [Role::Queue, Role::Work, Role::Review, Role::Blocked];
+    let all = args.all || args.status.is_some();
+    let filter = Filter {
+        project: session.project_ref()?,
+        parent,
+        roles: if args.role.is_empty() && !all { open.to_vec() } else { args.role },
+        status: args.status.as_deref().map(|status| values::name(status, "status")).transpose()?,
+        priority: args.priority,
+        tags: values::tags(&args.tags)?,
+        item_type: args.item_type.as_deref().map(|name| values::name(name, "type")).transpose()?,
+        claim: args.claim,
+        blocked: args.blocked.then_some(true),
+        sort: args.sort,
+        order: args.order,
+        limit: args.limit.into(),
+        offset: args.offset,
+        count: true,
+        ..Filter::default()
+    };
+    let found = session.engine.find(&filter).await?;
+    let listed = Listed { items: listing::all_listed(&session, &found.items)?, total: found.total, offset: args.offset };
+    shell.out.answer(&listed, |paint| {
+        let mut lines = listing::table(&session, &found.items, found.now, paint);
+        lines.extend(listing::more(found.items.len(), args.offset, found.total, paint));
+        lines
+    })
+}
+
+fn claim_state(text: &str) -> Result<ClaimState, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "claimed" => Ok(ClaimState::Claimed),
+        "unclaimed" => Ok(ClaimState::Unclaimed),
+        "expired" => Ok(ClaimState::Expired),
+        _ => Err("must be claimed, unclaimed or expired".to_owned()),
+    }
+}
+
+fn sort_by(text: &str) -> Result<SortBy, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "title" => Ok(SortBy::Title),
+        "priority" => Ok(SortBy::Priority),
+        "complexity" => Ok(SortBy::Complexity),
+        "created" => Ok(SortBy::CreatedAt),
+        "modified" => Ok(SortBy::ModifiedAt),
+        _ => Err("must be title, priority, complexity, created or modified".to_owned()),
+    }
+}

@@ -1,0 +1,80 @@
+//! Items as lists show them. Who holds an item is not among it: only the item's own full context shows the holder.
+
+use docket_core::model::{Item, Timestamp};
+use serde_json::Value;
+
+use crate::exit::Failure;
+use crate::output::json::Keyed;
+use crate::output::table::{Rows, Text};
+use crate::output::{Paint, seconds};
+use crate::session::Session;
+
+/// An item of a list, for programs.
+pub(super) fn listed(session: &Session, item: &Item) -> Result<Value, Failure> {
+    let mut value = serde_json::to_value(Keyed { key: session.key(item), item }).map_err(std::io::Error::from)?;
+    if let Some(claim) = value.get_mut("claim").and_then(Value::as_object_mut) {
+        claim.remove("holder");
+    }
+    Ok(value)
+}
+
+/// The items of a list, for programs.
+pub(super) fn all_listed<'i>(session: &Session, items: impl IntoIterator<Item = &'i Item>) -> Result<Vec<Value>, Failure> {
+    items.into_iter().map(|item| listed(session, item)).collect()
+}
+
+/// Any answer of the engine that has items in it: their claims lose their holders.
+pub(super) fn without_holders(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(claim) = fields.get_mut("claim").and_then(Value::as_object_mut) {
+                claim.remove("holder");
+            }
+            fields.values_mut().for_each(without_holders);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_holders),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A table of items.
+pub(super) fn table<'i>(session: &Session, items: impl IntoIterator<Item = &'i Item>, now: Timestamp, paint: Paint) -> Vec<String> {
+    let mut rows = Rows::new(paint, &["KEY", "STATUS", "PRIORITY", "TITLE", ""]);
+    for item in items {
+        rows.add(vec![
+            Text::key(session.key(item).to_string()),
+            Text::status(item.status.as_str(), item.role),
+            Text::priority(item.priority),
+            Text::plain(item.title.as_str()),
+            Text::dim(remarks(item, now)),
+        ]);
+    }
+    if rows.is_empty() { vec![paint.dim("nothing")] } else { rows.lines() }
+}
+
+/// What else is worth knowing of an item in a list.
+pub(super) fn remarks(item: &Item, now: Timestamp) -> String {
+    let mut remarks = Vec::new();
+    if let Some(claim) = item.live_claim(now) {
+        remarks.push(claim.remaining_ms(now).map_or_else(|| "claimed".to_owned(), |left| format!("claimed for {}", seconds(left))));
+    }
+    if item.role.is_open() && item.derived.blockers > 0 {
+        remarks.push(format!("waits for {}", item.derived.blockers));
+    }
+    if item.role.is_open() && item.derived.moot > 0 {
+        remarks.push("superseded or duplicate".to_owned());
+    }
+    remarks.join(", ")
+}
+
+/// A moment, to the minute.
+pub(super) fn moment(at: Timestamp) -> String {
+    let text = at.to_string();
+    text.get(..16).map_or_else(|| text.clone(), |short| format!("{}Z", short.replace('T', " ")))
+}
+
+/// What was left out of a list, and how to get it.
+pub(super) fn more(shown: usize, offset: usize, total: u64, paint: Paint) -> Option<String> {
+    let end = offset + shown;
+    (total > end as u64).then(|| paint.dim(&format!("{shown} of {total} shown; --offset {end} shows what follows")))
+}

@@ -1,0 +1,280 @@
+//! One JSON-RPC message a line, in and out.
+//!
+//! rmcp's own reader passes over what it cannot read; this one answers it: a line that is too long, not JSON or no
+//! request gets its error, and the next line is read as if nothing had happened. Reading can be interrupted at any
+//! point (rmcp polls it beside other things), so everything half done lives in the transport itself.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::service::RoleServer;
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use super::strict::{Fault, look_over};
+
+/// Longest line that is read, its end not counted.
+pub const LINE_BYTES: usize = 1024 * 1024;
+/// Most requests under way; further lines wait in the pipe.
+const IN_FLIGHT: usize = 256;
+/// Bytes read at once, and kept between lines.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Requests that were handed over and not answered yet.
+#[derive(Debug, Default)]
+struct InFlight {
+    ids: Mutex<HashSet<RequestId>>,
+    freed: Notify,
+}
+
+impl InFlight {
+    fn begin(&self, id: &RequestId) -> bool {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone())
+    }
+
+    fn end(&self, id: &RequestId) {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.freed.notify_one();
+    }
+
+    async fn room(&self) {
+        while self.ids.lock().unwrap_or_else(PoisonError::into_inner).len() >= IN_FLIGHT {
+            self.freed.notified().await;
+        }
+    }
+}
+
+/// A line that is answered by the transport itself.
+#[derive(Debug)]
+struct Bad {
+    code: ErrorCode,
+    message: String,
+    id: Value,
+}
+
+impl Bad {
+    fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), id: Value::Null }
+    }
+
+    fn to_line(&self) -> Vec<u8> {
+        let error = json!({ "code": self.code.0, "message": self.message });
+        let mut line = json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string().into_bytes();
+        line.push(b'\n');
+        line
+    }
+}
+
+/// What one look at the input brought.
+enum Step {
+    /// A whole line is in `line`.
+    Line,
+    /// A line was too long; the rest of it is passed over.
+    TooLong,
+    /// There is no more input.
+    End,
+}
+
+/// Lines over a pair of streams.
+pub(super) struct LineTransport<R, W> {
+    read: BufReader<R>,
+    line: Vec<u8>,
+    passing_over: bool,
+    opened: bool,
+    write: Arc<tokio::sync::Mutex<W>>,
+    replies: JoinSet<()>,
+    in_flight: Arc<InFlight>,
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
+    pub(super) fn new(read: R, write: W) -> Self {
+        Self {
+            read: BufReader::with_capacity(BUFFER_BYTES, read),
+            line: Vec::new(),
+            passing_over: false,
+            opened: false,
+            write: Arc::new(tokio::sync::Mutex::new(write)),
+            replies: JoinSet::new(),
+            in_flight: Arc::default(),
+        }
+    }
+
+    /// Reads on until a line is whole, too long, or the last. Dropped at any await, it loses nothing.
+    async fn read_line(&mut self) -> Step {
+        loop {
+            let available = match self.read.fill_buf().await {
+                Ok(available) => available,
+                Err(error) => {
+                    tracing::warn!(%error, "standard input cannot be read any more");
+                    return Step::End;
+                }
+            };
+            if available.is_empty() {
+                let unfinished = !self.line.is_empty() && !self.passing_over;
+                return if unfinished { Step::Line } else { Step::End };
+            }
+            let newline = available.iter().position(|byte| *byte == b'\n');
+            let taken = newline.map_or(available.len(), |at| at + 1);
+            let content = newline.unwrap_or(available.len());
+            let mut too_long = false;
+            if !self.passing_over {
+                too_long = self.line.len() + content > LINE_BYTES;
+                if !too_long {
+                    self.line.extend_from_slice(&available[..content]);
+                }
+            }
+            self.read.consume(taken);
+            if too_long {
+                self.line.clear();
+                self.passing_over = newline.is_none();
+                return Step::TooLong;
+            }
+            if newline.is_some() {
+                if !self.passing_over {
+                    return Step::Line;
+                }
+                self.passing_over = false;
+            }
+        }
+    }
+
+    /// The message of a line; nothing for a line that asks for no answer.
+    fn message(&mut self) -> Result<Option<ClientJsonRpcMessage>, Bad> {
+        let parsed = parse(self.line.trim_ascii());
+        self.line.clear();
+        self.line.shrink_to(BUFFER_BYTES);
+        let Some(message) = parsed? else { return Ok(None) };
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                if !self.in_flight.begin(&request.id) {
+                    let id = request.id.clone().into_json_value();
+                    return Err(Bad {
+                        id,
+                        ..Bad::new(ErrorCode::INVALID_REQUEST, "a request with this id is under way")
+                    });
+                }
+                self.opened = true;
+            }
+            JsonRpcMessage::Notification(notification) => {
+                // The other side may speak before it introduces itself; nothing can come of it yet.
+                if !self.opened {
+                    return Ok(None);
+                }
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
+                    cancelled.params.request_id.iter().for_each(|id| self.in_flight.end(id));
+                }
+            }
+            JsonRpcMessage::Response(_) => {
+                return Err(Bad::new(
+                    ErrorCode::INVALID_REQUEST,
+                    "a response to nothing: this server asks no questions",
+                ));
+            }
+            // Answering an error with an error could go on for ever.
+            JsonRpcMessage::Error(_) => return Ok(None),
+        }
+        Ok(Some(message))
+    }
+
+    fn reply(&mut self, bad: &Bad) {
+        let write = Arc::clone(&self.write);
+        let line = bad.to_line();
+        self.replies.spawn(async move {
+            if let Err(error) = put(&write, &line).await {
+                tracing::warn!(%error, "an error could not be answered");
+            }
+        });
+    }
+}
+
+impl<R, W> Transport<RoleServer> for LineTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let answered = match &item {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        if let Some(id) = answered {
+            self.in_flight.end(id);
+        }
+        let line = serde_json::to_vec(&item).map(|mut line| {
+            line.push(b'\n');
+            line
+        });
+        let write = Arc::clone(&self.write);
+        async move { put(&write, &line?).await }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            self.in_flight.room().await;
+            let message = match self.read_line().await {
+                Step::Line => self.message(),
+                Step::TooLong => {
+                    let message =
+                        format!("a message must be at most {LINE_BYTES} bytes; the rest of the line was passed over");
+                    Err(Bad::new(ErrorCode::INVALID_REQUEST, message))
+                }
+                Step::End => {
+                    while self.replies.join_next().await.is_some() {}
+                    return None;
+                }
+            };
+            match message {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(bad) => self.reply(&bad),
+            }
+            while self.replies.try_join_next().is_some() {}
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        while self.replies.join_next().await.is_some() {}
+        self.write.lock().await.flush().await
+    }
+}
+
+async fn put<W: AsyncWrite + Unpin>(write: &tokio::sync::Mutex<W>, line: &[u8]) -> io::Result<()> {
+    let mut write = write.lock().await;
+    write.write_all(line).await?;
+    write.flush().await
+}
+
+fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Bad> {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let invalid = |message: String, id| Bad { id, ..Bad::new(ErrorCode::INVALID_REQUEST, message) };
+    match look_over(line) {
+        Ok(()) => {}
+        Err(Fault::NotJson) => return Err(Bad::new(ErrorCode::PARSE_ERROR, "the line is not JSON in UTF-8")),
+        Err(Fault::Refused(message)) => return Err(invalid(message, Value::Null)),
+    }
+    if line.first() == Some(&b'[') {
+        return Err(invalid("batches are not served: send one message a line".to_owned(), Value::Null));
+    }
+    serde_json::from_slice(line).map(Some).or_else(|_| {
+        let value: Value = serde_json::from_slice(line).unwrap_or(Value::Null);
+        // Nobody waits for an answer to a notification.
+        if value.get("method").is_some_and(Value::is_string) && value.get("id").is_none() {
+            return Ok(None);
+        }
+        let id = value.get("id").filter(|id| id.is_string() || id.is_i64()).cloned().unwrap_or(Value::Null);
+        Err(invalid("this is no JSON-RPC 2.0 request".to_owned(), id))
+    })
+}

@@ -1,0 +1,140 @@
+//! Several servers on one file, some of which die, and the agents that use them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
+
+use docket_core::testing::acts::Dice;
+use docket_tests::mcp::{Answer, Gone, Server};
+use serde_json::{Value, json};
+
+/// How much longer than usual experiments run.
+pub(crate) fn soak() -> u32 {
+    std::env::var("DOCKET_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+}
+
+/// A database in a folder of its own.
+pub(crate) struct Place {
+    folder: tempfile::TempDir,
+    /// A bug that the servers are started with.
+    pub(crate) plant: Option<&'static str>,
+}
+
+impl Place {
+    pub(crate) fn new(plant: Option<&'static str>) -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder"), plant }
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.folder.path().join("docket.db")
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A file whose number of milliseconds servers add to their clock.
+    pub(crate) fn clock(&self) -> PathBuf {
+        self.folder.path().join("clock")
+    }
+
+    pub(crate) fn prepare(&self, command: &mut Command) {
+        command.env("DOCKET_CLOCK_FILE", self.clock());
+        if let Some(bug) = self.plant {
+            command.env("DOCKET_PLANT", bug);
+        }
+    }
+
+    pub(crate) fn server(&self) -> Server {
+        Server::start_with(&self.database(), &[], |command| self.prepare(command))
+    }
+
+    /// Makes items with these titles; returns their ids.
+    pub(crate) fn items(&self, count: usize) -> Vec<String> {
+        let server = self.server();
+        let mut ids = Vec::with_capacity(count);
+        for chunk in (0..count).collect::<Vec<_>>().chunks(100) {
+            let items: Vec<Value> = chunk.iter().map(|n| json!({ "title": format!("item {n}") })).collect();
+            let made = server.ok("manage_items", json!({ "operation": "create", "items": items }));
+            ids.extend(made["items"].as_array().expect("items").iter().map(|item| item["id"].as_str().expect("an id").to_owned()));
+        }
+        ids
+    }
+}
+
+/// Servers that are replaced when they die.
+pub(crate) struct Fleet {
+    place: Arc<Place>,
+    servers: Vec<RwLock<Arc<Server>>>,
+    pub(crate) over: AtomicBool,
+}
+
+impl Fleet {
+    pub(crate) fn new(place: &Arc<Place>, size: usize) -> Arc<Self> {
+        let servers = (0..size).map(|_| RwLock::new(Arc::new(place.server()))).collect();
+        Arc::new(Self { place: Arc::clone(place), servers, over: AtomicBool::new(false) })
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Calls a tool on the server at this place.
+    pub(crate) fn call(&self, place: usize, tool: &str, arguments: Value) -> Result<Answer, Gone> {
+        let server = Arc::clone(&self.servers[place % self.servers.len()].read().expect("a server"));
+        server.call(tool, arguments)
+    }
+
+    /// Calls a tool until some server answers: what a client does that retries.
+    pub(crate) fn insist(&self, place: usize, tool: &str, arguments: &Value) -> Answer {
+        loop {
+            match self.call(place, tool, arguments.clone()) {
+                Ok(answer) if answer.is_error && answer.content["error"]["kind"] != json!("permanent") => {}
+                Ok(answer) => return answer,
+                Err(Gone) => {}
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Kills one server and starts another in its place; returns how long that one took to answer.
+    pub(crate) fn replace(&self, place: usize) -> Duration {
+        self.servers[place].read().expect("a server").kill();
+        let begun = Instant::now();
+        let next = Arc::new(self.place.server());
+        let _ = next.call("get_next_item", json!({}));
+        *self.servers[place].write().expect("a server") = next;
+        begun.elapsed()
+    }
+
+    /// Kills a server now and then for as long as the experiment lasts; returns how many and the slowest return.
+    pub(crate) fn torment(&self, seed: u64, length: Duration, pause: std::ops::Range<u64>) -> (usize, Duration) {
+        let mut dice = Dice::new(seed);
+        let begun = Instant::now();
+        let (mut kills, mut slowest) = (0, Duration::ZERO);
+        while begun.elapsed() < length {
+            let wait = Duration::from_millis(pause.start + dice.roll(pause.end - pause.start));
+            std::thread::sleep(wait.min(length.saturating_sub(begun.elapsed())));
+            let place = usize::try_from(dice.roll(self.servers.len() as u64)).expect("small");
+            slowest = slowest.max(self.replace(place));
+            kills += 1;
+        }
+        self.over.store(true, Ordering::Relaxed);
+        (kills, slowest)
+    }
+}
+
+/// Whether a check fails, as it must when a bug is planted.
+pub(crate) fn catches(check: impl FnOnce() + std::panic::UnwindSafe) -> bool {
+    std::panic::catch_unwind(check).is_err()
+}
+
+pub(crate) fn actor(id: &str) -> Value {
+    json!({ "id": id, "kind": "subagent" })
+}
+
+pub(crate) fn request() -> String {
+    uuid::Uuid::new_v4().to_string()
+}

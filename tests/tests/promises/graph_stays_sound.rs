@@ -1,0 +1,66 @@
+//! P9: the graph stays acyclic and no close skips a gate.
+//!
+//! Several processes make the halves of cycles at the same time, move parts of the tree under each other, and close while
+//! others reopen. Afterwards no work waits for itself, nothing open lies beneath something closed, and every number
+//! derived is what it should be. Planted bug it catches: a new edge is not looked at for cycles.
+
+use std::sync::Arc;
+
+use docket_core::testing::acts::Dice;
+use docket_tests::audit;
+use docket_tests::mcp::Server;
+use serde_json::{Value, json};
+
+use crate::fleet::{Place, catches, soak};
+
+const ITEMS: u64 = 12;
+const PROCESSES: u64 = 4;
+
+fn experiment(plant: Option<&'static str>, rounds: u64) {
+    let place = Arc::new(Place::new(plant));
+    // The standard workflow keeps closed work whole; the surface is the same.
+    std::fs::write(place.folder().join("docket.toml"), "[project]\nslug = \"default\"\npreset = \"standard\"\n").expect("a file");
+    let items = Arc::new(place.items(usize::try_from(ITEMS).expect("small")));
+    let workers: Vec<_> = (0..PROCESSES)
+        .map(|number| {
+            let (place, items) = (Arc::clone(&place), Arc::clone(&items));
+            std::thread::spawn(move || {
+                let server = place.server();
+                let mut dice = Dice::new(number + 1);
+                for _ in 0..rounds {
+                    act(&server, &mut dice, &items);
+                }
+            })
+        })
+        .collect();
+    for worker in workers {
+        worker.join().expect("a worker");
+    }
+    let world = audit::check(&place.database());
+    assert!(!world.edges.is_empty() && world.items.values().any(|item| item.parent.is_some()), "nothing was linked");
+}
+
+fn act(server: &Server, dice: &mut Dice, items: &[String]) {
+    let pick = |dice: &mut Dice| items[usize::try_from(dice.roll(ITEMS)).expect("small")].clone();
+    let (a, b) = (pick(dice), pick(dice));
+    let (tool, arguments): (&str, Value) = match dice.roll(10) {
+        0..=3 => ("manage_dependencies", json!({ "operation": "create", "dependencies": [{ "fromItemId": a, "toItemId": b }] })),
+        4 => ("manage_dependencies", json!({ "operation": "delete", "fromItemId": a, "deleteAll": true })),
+        5 | 6 => ("manage_items", json!({ "operation": "update", "items": [{ "id": a, "parentId": if dice.roll(3) == 0 { Value::Null } else { json!(b) } }] })),
+        7 => ("advance_item", json!({ "transitions": [{ "itemId": a, "trigger": "complete" }] })),
+        8 => ("advance_item", json!({ "transitions": [{ "itemId": a, "trigger": "reopen" }] })),
+        _ => ("complete_tree", json!({ "rootId": a })),
+    };
+    let answer = server.call(tool, arguments).expect("the server lives");
+    assert!(!answer.is_error || answer.content["error"]["kind"] == json!("permanent"), "{tool}: {}", answer.content);
+}
+
+#[test]
+fn the_graph_stays_sound() {
+    experiment(None, 150 * u64::from(soak()));
+}
+
+#[test]
+fn and_a_cycle_would_be_seen() {
+    assert!(catches(|| experiment(Some("cycles-unchecked"), 60)));
+}

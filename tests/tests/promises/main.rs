@@ -1,0 +1,14 @@
+//! What Docket promises, each as an experiment that could prove it wrong, through the real program in several processes
+//! that are killed the hard way. Each is also run with a planted bug, which it must catch.
+//!
+//! Sizes fit the test command; `DOCKET_SOAK=N` makes every experiment N times as long.
+
+mod claims_never_overlap;
+mod fleet;
+mod graph_stays_sound;
+mod one_effect_per_request;
+mod one_migration;
+mod restorable_backup;
+mod stale_holders_write_nothing;
+mod state_and_record_are_one;
+mod writes_survive_kills;

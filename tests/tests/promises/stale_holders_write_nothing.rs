@@ -1,0 +1,79 @@
+//! P2: a stale holder never writes.
+//!
+//! A holder sleeps past its lease; a successor claims the item and, in half the cases, releases it again. Then the holder
+//! tries every write it has, on the MCP surface and on the command line, with the fence it was given. Each is answered as
+//! a lost claim and not a row changes. Planted bug it catches: the fence is not looked at when a note is written.
+
+use std::process::Command;
+use std::time::Duration;
+
+use docket_tests::audit;
+use docket_tests::program::docket;
+use serde_json::{Value, json};
+
+use crate::fleet::{Place, actor, catches, request};
+
+fn experiment(plant: Option<&'static str>) {
+    for released in [false, true] {
+        let place = Place::new(plant);
+        let item = place.items(1).remove(0);
+        let server = place.server();
+        let claim = |who: &str| {
+            let arguments = json!({ "actor": actor(who), "requestId": request(), "claims": [{ "itemId": item, "ttlSeconds": 1 }] });
+            server.ok("claim_item", arguments)["claimResults"][0].clone()
+        };
+        let stale = claim("ann")["fence"].as_u64().expect("a fence");
+        std::thread::sleep(Duration::from_millis(1100));
+        assert_eq!(claim("bob")["outcome"], json!("success"));
+        if released {
+            server.ok("claim_item", json!({ "actor": actor("bob"), "requestId": request(), "releases": [{ "itemId": item }] }));
+        }
+        let before = audit::read(&place.database());
+        for trigger in ["start", "complete", "block", "hold", "resume", "cancel", "reopen"] {
+            let step = json!({ "itemId": item, "trigger": trigger, "actor": actor("ann"), "fence": stale });
+            let answer = server.ok("advance_item", json!({ "transitions": [step] }));
+            lost(&answer["results"][0], trigger);
+        }
+        let note = json!({ "itemId": item, "key": "late", "role": "work", "body": "words", "actor": actor("ann"), "fence": stale });
+        lost(&server.ok("manage_notes", json!({ "operation": "upsert", "notes": [note] }))["failures"][0], "note");
+        let patch = json!({ "id": item, "title": "late", "fence": stale });
+        lost(&server.ok("manage_items", json!({ "operation": "update", "items": [patch], "actor": actor("ann") }))["failures"][0], "update");
+        on_the_command_line(&place, &item, stale);
+        let after = audit::read(&place.database());
+        assert_eq!((before.items, before.notes, before.events.len()), (after.items, after.notes, after.events.len()));
+    }
+}
+
+fn lost(answer: &Value, what: &str) {
+    let said = answer.to_string();
+    assert!(said.contains("claim_lost") || said.contains("claim lost"), "{what} was not refused as lost: {said}");
+}
+
+fn on_the_command_line(place: &Place, item: &str, fence: u64) {
+    let fence = fence.to_string();
+    let calls: [&[&str]; 3] = [
+        &["advance", item, "start", "--fence", &fence],
+        &["note", "set", item, "late", "words", "--fence", &fence],
+        &["item", "edit", item, "--title", "late", "--fence", &fence],
+    ];
+    for arguments in calls {
+        let mut command = Command::new(docket());
+        command.arg("--db").arg(place.database()).args(["--json", "--actor", "subagent:ann"]).args(arguments);
+        command.current_dir(place.folder());
+        place.prepare(&mut command);
+        let output = command.output().expect("the program");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(5), "{arguments:?}: {said}");
+        assert!(said.contains("claim_lost"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_stale_holder_never_writes() {
+    experiment(None);
+}
+
+#[test]
+fn and_a_write_that_forgets_the_fence_would_be_seen() {
+    assert!(catches(|| experiment(Some("fence-ignored-on-notes"))));
+}

@@ -1,0 +1,66 @@
+//! P3: an acknowledged write survives `kill -9`.
+//!
+//! Writers put notes with tokens nobody else has, while servers are killed at random. Every token that was acknowledged
+//! is stored, nothing is torn, and a new server is ready within two seconds. Planted bug it catches: the caller is
+//! answered before the commit.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use docket_tests::audit;
+use serde_json::json;
+
+use crate::fleet::{Fleet, Place, catches, soak};
+
+const WRITERS: usize = 16;
+const PROCESSES: usize = 4;
+
+fn experiment(plant: Option<&'static str>, length: Duration, pause: std::ops::Range<u64>) {
+    let place = Arc::new(Place::new(plant));
+    let items = Arc::new(place.items(WRITERS));
+    let fleet = Fleet::new(&place, PROCESSES);
+    let acknowledged = Arc::new(Mutex::new(BTreeSet::new()));
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|number| {
+            let (fleet, items, acknowledged) = (Arc::clone(&fleet), Arc::clone(&items), Arc::clone(&acknowledged));
+            std::thread::spawn(move || {
+                for count in 0_u64.. {
+                    if fleet.is_over() {
+                        return;
+                    }
+                    let token = format!("token-{number}-{count}");
+                    let note = json!({ "itemId": items[number], "key": token, "role": "work", "body": token });
+                    match fleet.call(number, "manage_notes", json!({ "operation": "upsert", "notes": [note] })) {
+                        Ok(answer) if answer.content["upserted"] == json!(1) => {
+                            acknowledged.lock().expect("the list").insert(token);
+                        }
+                        Ok(_) | Err(_) => std::thread::sleep(Duration::from_millis(10)),
+                    }
+                }
+            })
+        })
+        .collect();
+    let (kills, slowest) = fleet.torment(11, length, pause);
+    for writer in writers {
+        writer.join().expect("a writer");
+    }
+    drop(fleet);
+    let world = audit::check(&place.database());
+    let stored: BTreeSet<String> = world.notes.values().map(|note| note.body.to_string()).collect();
+    let acknowledged = acknowledged.lock().expect("the list");
+    let lost: Vec<&String> = acknowledged.difference(&stored).collect();
+    assert!(lost.is_empty(), "{} of {} acknowledged writes are lost after {kills} kills: {:?}", lost.len(), acknowledged.len(), lost.first());
+    assert!(kills > 2 && acknowledged.len() > 100, "{kills} kills and {} writes show little", acknowledged.len());
+    assert!(slowest < Duration::from_secs(2), "a new server needed {slowest:?}");
+}
+
+#[test]
+fn an_acknowledged_write_survives_a_kill() {
+    experiment(None, Duration::from_secs(12) * soak(), 300..1200);
+}
+
+#[test]
+fn and_an_answer_before_its_commit_would_be_seen() {
+    assert!(catches(|| experiment(Some("answer-before-commit"), Duration::from_secs(6), 100..300)));
+}
