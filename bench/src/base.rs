@@ -7,7 +7,9 @@ use anyhow::{Context as _, Result};
 use docket_core::Engine;
 use docket_core::command::SetProject;
 use docket_core::engine::Call;
-use docket_core::model::{ActorClaim, ActorKind, Attribution, DegradedMode, KeyPrefix, Name, Project, Slug, Verification};
+use docket_core::model::{
+    ActorClaim, ActorKind, Attribution, DegradedMode, KeyPrefix, Name, Project, Slug, Verification,
+};
 use docket_core::store::ProjectRef;
 use docket_core::workflow::Workflow;
 use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};

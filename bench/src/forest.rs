@@ -7,7 +7,8 @@
 use anyhow::{Result, ensure};
 use docket_core::command::Import;
 use docket_core::model::{
-    Derived, Edge, EdgeId, EdgeKind, Fence, Item, ItemId, Name, Outcome, Priority, Project, Role, Summary, Timestamp, Title,
+    Derived, Edge, EdgeId, EdgeKind, Fence, Item, ItemId, Name, Outcome, Priority, Project, Role, Summary, Timestamp,
+    Title,
 };
 use uuid::Uuid;
 
@@ -27,8 +28,8 @@ pub(crate) const RARE: u32 = 10;
 /// When the first item was made: in the past, so that ids and times grow as they do in life.
 const BIRTH_MS: i64 = 1_700_000_000_000;
 const WORDS: [&str; 16] = [
-    "parser", "cache", "login", "report", "queue", "index", "socket", "ledger", "invoice", "worker", "budget", "router",
-    "schema", "backup", "layout", "filter",
+    "parser", "cache", "login", "report", "queue", "index", "socket", "ledger", "invoice", "worker", "budget",
+    "router", "schema", "backup", "layout", "filter",
 ];
 
 /// Fills an empty database with a forest of so many items.
@@ -150,7 +151,8 @@ impl<'p> Maker<'p> {
         let word = |salt: u32| WORDS[(number.wrapping_mul(2_654_435_761).rotate_left(salt) % 16) as usize];
         let rare = if number.is_multiple_of(self.items / RARE) { RARE_WORD } else { word(3) };
         let title = format!("Change the {} of {} {number}", word(7), word(12));
-        let summary = format!("The {rare} must keep its {} when the {} is slow; see the {}.", word(17), word(22), word(27));
+        let summary =
+            format!("The {rare} must keep its {} when the {} is slow; see the {}.", word(17), word(22), word(27));
         let (status, outcome) = match role {
             Role::Terminal => (&self.done, Some(Outcome::Success)),
             Role::Work => (&self.work, None),

@@ -146,7 +146,8 @@ impl Report {
         let width = |column: usize| lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..7).map(width).collect();
         let pad = |cells: &[String; 7]| {
-            let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+            let padded: Vec<String> =
+                cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
             padded.join("  ").trim_end().to_owned()
         };
         let broken = self.broken.iter().map(|(part, why)| format!("{part}: BROKE OFF: {why}"));

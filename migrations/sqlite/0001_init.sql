@@ -76,6 +76,9 @@ CREATE INDEX items_ready ON items (project_id, role, offered, rank, number, item
     WHERE holder IS NULL AND role <> 4 AND (offered = 1 OR blockers = 0);
 -- Claims by expiry: the expired ones are ready work again.
 CREATE INDEX items_claimed ON items (project_id, claim_expires_at) WHERE holder IS NOT NULL;
+-- Claims that keep others from work: few among all.
+CREATE INDEX items_busy ON items (project_id, claim_expires_at)
+    WHERE holder IS NOT NULL AND (touches <> '[]' OR needs <> '[]');
 CREATE INDEX items_held ON items (holder, project_id) WHERE holder IS NOT NULL;
 CREATE INDEX items_claimed_children ON items (parent_id, claim_expires_at)
     WHERE holder IS NOT NULL AND parent_id IS NOT NULL;

@@ -41,7 +41,8 @@ fn fmt() -> Result<()> {
 }
 
 fn clippy() -> Result<()> {
-    step(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    let mut command = cargo(&["clippy", "--workspace", "--all-targets"]);
+    step(command.args(test::PLANTED).args(["--", "-D", "warnings"]))
 }
 
 /// Warnings are errors for rustdoc alone: other flags would compile the dependencies again.

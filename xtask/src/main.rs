@@ -1,8 +1,9 @@
-//! The chores of this repository, one file each: `cargo xtask test`, `cargo xtask ci`, `cargo xtask tidy`.
+//! The chores of this repository, one file each: `cargo xtask test`, `ci`, `bench`, `tidy`.
 //!
 //! Nothing here is part of the product, and no crate of the product may depend on it.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for a terminal talks to it")]
 
+mod bench;
 mod ci;
 mod deny;
 mod metadata;
@@ -15,6 +16,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask test             build everything and run every test
 cargo xtask ci [STEP...]     fmt, clippy, deny, tidy, test and docs, or only the steps named
+cargo xtask bench [--quick] [PART...]
+                             what is promised of speed and size, measured on a release build; target/bench.json
 cargo xtask tidy [--shrink]  the rules that no compiler checks; --shrink lowers the sizes in xtask/tidy.toml";
 
 /// The exit code of a command line that means nothing.
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test"] => test::run(),
         ["ci", steps @ ..] => ci::run(steps),
+        ["bench", words @ ..] => bench::run(words),
         ["tidy"] => tidy::run(),
         ["tidy", "--shrink"] => tidy::shrink(),
         _ => {

@@ -92,7 +92,13 @@ async fn one(folder: &Path, filled: &Path, samples: usize) -> Result<Row> {
     }
     ours.close().await;
     raw.close().await?;
-    Ok(Row::versus("claim by one caller, p50, to a raw commit", Unit::Seconds, claims.median(), commits.median(), Bound::AtMost(1.5)))
+    Ok(Row::versus(
+        "claim by one caller, p50, to a raw commit",
+        Unit::Seconds,
+        claims.median(),
+        commits.median(),
+        Bound::AtMost(1.5),
+    ))
 }
 
 async fn crowd(base: &Base) -> Result<Duration> {

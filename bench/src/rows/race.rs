@@ -58,7 +58,13 @@ pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
         count("not claimed", lost),
         count("claimed twice", twice),
         count("errors", errors).noted(first.unwrap_or_default()),
-        Row::versus(name("claims, to raw one to a commit"), Unit::PerSecond, raced.median(), raw.median(), Bound::AtLeast(0.5)),
+        Row::versus(
+            name("claims, to raw one to a commit"),
+            Unit::PerSecond,
+            raced.median(),
+            raw.median(),
+            Bound::AtLeast(0.5),
+        ),
     ])
 }
 

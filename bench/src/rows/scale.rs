@@ -185,7 +185,8 @@ async fn schema_version(path: &Path) -> Result<u64> {
         Base::open(path, Durability::Normal).await?.close().await;
     }
     let mut raw = crate::raw::Raw::open(path).await?;
-    let rows = raw.run("SELECT coalesce(sql, '') AS sql FROM sqlite_schema ORDER BY name", SqliteArguments::default()).await?;
+    let rows =
+        raw.run("SELECT coalesce(sql, '') AS sql FROM sqlite_schema ORDER BY name", SqliteArguments::default()).await?;
     raw.close().await?;
     let mut hasher = DefaultHasher::new();
     for row in &rows {

@@ -59,8 +59,14 @@ pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
 
 /// A root, features beneath it, tasks beneath those: each task waits for the one before it, and each item has a note.
 fn tree(base: &Base) -> Result<Create> {
-    let mut create =
-        Create { project: base.project(), items: Vec::new(), edges: Vec::new(), notes: Vec::new(), blank_notes: false, atomic: true };
+    let mut create = Create {
+        project: base.project(),
+        items: Vec::new(),
+        edges: Vec::new(),
+        notes: Vec::new(),
+        blank_notes: false,
+        atomic: true,
+    };
     let local = |place: usize| format!("t{place}");
     for place in 0..ITEMS {
         let parent = match place {
@@ -68,8 +74,10 @@ fn tree(base: &Base) -> Result<Create> {
             1..=9 => Some(0),
             _ => Some(place % 9 + 1),
         };
-        let title = Title::parse(&format!("Task {place} of a plan that somebody thought about")).map_err(docket_core::Error::from)?;
-        let summary = Summary::parse("What is to be done here, in one sentence of ordinary length.").map_err(docket_core::Error::from)?;
+        let title = Title::parse(&format!("Task {place} of a plan that somebody thought about"))
+            .map_err(docket_core::Error::from)?;
+        let summary = Summary::parse("What is to be done here, in one sentence of ordinary length.")
+            .map_err(docket_core::Error::from)?;
         create.items.push(NewItem {
             local: Some(local(place)),
             parent: parent.map(|parent| Parent::Local(local(parent))),
@@ -106,9 +114,11 @@ async fn insert_again(reader: &mut Raw, raw: &mut Raw, seen: &mut i64) -> Result
         let key = if table == "events" { "seq" } else { "pk" };
         let sql = match table {
             "events" => format!("SELECT * FROM events WHERE seq > {seen} AND item_id IS NOT NULL ORDER BY seq"),
-            _ => format!("SELECT * FROM {table} WHERE {key} > (SELECT max({key}) FROM {table}) - {ITEMS} AND EXISTS \
+            _ => format!(
+                "SELECT * FROM {table} WHERE {key} > (SELECT max({key}) FROM {table}) - {ITEMS} AND EXISTS \
                  (SELECT 1 FROM items i WHERE i.id = {table}.{} AND i.pk > (SELECT max(pk) FROM items) - {ITEMS}) ORDER BY {key}",
-                if table == "edges" { "to_id" } else { "item_id" }),
+                if table == "edges" { "to_id" } else { "item_id" }
+            ),
         };
         let rows = reader.run(&sql, SqliteArguments::default()).await?;
         if let (Some(last), "events") = (rows.last(), table) {

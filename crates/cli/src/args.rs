@@ -68,6 +68,51 @@ pub(crate) enum Verb {
     Init(command::init::Args),
     /// Serve agents over MCP on standard input and output
     Mcp(command::mcp::Args),
+    /// Make, show, list, change and remove items
+    #[command(subcommand)]
+    Item(command::item::Act),
+    /// Show items with what lies beneath them
+    Tree(command::tree::Args),
+    /// Show ready work, the best first
+    Next(command::next::Args),
+    /// Claim items by name, or the best ready work
+    Claim(command::claim::Args),
+    /// Give claims up
+    Release(command::claim::ReleaseArgs),
+    /// Move an item: by a trigger, or to a status
+    Advance(command::advance::Args),
+    /// Write, show, list and remove notes
+    #[command(subcommand)]
+    Note(command::note::Act),
+    /// Make an edge between two items
+    Link(command::link::Args),
+    /// Remove edges
+    Unlink(command::link::UnlinkArgs),
+    /// Say why items are not ready, and what would clear it
+    Why(command::why::Args),
+    /// Show what is held up, and by what
+    Blocked(command::blocked::Args),
+    /// Show what was done, by whom
+    Events(command::events::Args),
+    /// Find items by words
+    Search(command::search::Args),
+    /// Show how the project stands
+    Overview(command::overview::Args),
+    /// List, show, make and change projects
+    #[command(subcommand)]
+    Project(command::project::Act),
+    /// Look at the whole database and say what is wrong with it
+    Doctor(command::doctor::Args),
+    /// Write a whole copy of the database to a new file
+    Backup(command::backup::Args),
+    /// Put a backup in the place of the database
+    Restore(command::backup::RestoreArgs),
+    /// Write all rows as lines of JSON
+    Export(command::export::Args),
+    /// Take in what `docket export` wrote
+    Import(command::export::ImportArgs),
+    /// Print a completion script for a shell
+    Completions(command::completions::Args),
 }
 
 /// Reads the command line. Help and errors are printed here; the exit code says which it was.

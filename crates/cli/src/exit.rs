@@ -5,6 +5,9 @@ use docket_core::{Code, Error, Invalid, Kind, Reason};
 
 use crate::config::ConfigError;
 
+/// Items by their keys and titles, as people know them.
+pub(crate) type Names = std::collections::BTreeMap<docket_core::model::ItemId, String>;
+
 /// Everything was done.
 pub(crate) const OK: u8 = 0;
 /// `doctor` found something.
@@ -28,6 +31,9 @@ pub(crate) enum Failure {
     /// The engine said no, or the request could not be read.
     #[error("{0}")]
     Engine(Box<Error>),
+    /// The same of a move that gates refuse, with the items that stand in the way by name.
+    #[error("{0}")]
+    Refused(Box<Error>, Names),
     /// The surroundings or the configuration do not allow it.
     #[error("{0}")]
     Environment(String),
@@ -56,7 +62,7 @@ impl Failure {
     /// The code to end with.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Engine(error) => code_of(error),
+            Self::Engine(error) | Self::Refused(error, _) => code_of(error),
             Self::Environment(_) => ENVIRONMENT,
             Self::Told(code) => *code,
             Self::ClosedPipe => OK,

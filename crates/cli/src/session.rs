@@ -2,22 +2,23 @@
 //!
 //! Nothing is opened before a command asks for it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use docket_core::command::SetProject;
 use docket_core::engine::Call;
 use docket_core::model::{
-    ActorClaim, ActorKind, Attribution, DegradedMode, Item, ItemRef, Key, Name, Project, ProjectId, Slug, Verification,
+    ActorClaim, ActorKind, Attribution, DegradedMode, Item, ItemId, ItemRef, Key, Name, Project, ProjectId, Slug, Verification,
 };
-use docket_core::store::{ProjectRef, Store, StoreError};
-use docket_core::{Code, Engine, Error, Kind, Reason, echo};
+use docket_core::store::{Around, ProjectRef, Store, StoreError};
+use docket_core::{Code, Engine, Error, Kind, Reason, echo, limits};
 use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
 
 use crate::args::Globals;
 use crate::config::Configuration;
 use crate::config::locate::{Location, Origin, Surroundings};
-use crate::exit::Failure;
+use crate::exit::{Failure, Names};
 use crate::output::Output;
 
 /// What is known before anything is opened.
@@ -191,6 +192,28 @@ impl Session {
         &self.caller
     }
 
+    /// Items by key and title; those that are gone are left out.
+    pub(crate) async fn names(&self, items: impl IntoIterator<Item = ItemId>) -> Result<Names, Failure> {
+        let named: BTreeSet<ItemRef> = items.into_iter().map(ItemRef::Id).collect();
+        let mut names = Names::new();
+        for page in named.into_iter().collect::<Vec<_>>().chunks(limits::PAGE) {
+            let seen = self.engine.show(&ProjectRef::Any, page, Around::default()).await?;
+            names.extend(seen.items.values().map(|item| {
+                (item.id, format!("{} \"{}\"", self.key(item), crate::output::escape::line(item.title.as_str())))
+            }));
+        }
+        Ok(names)
+    }
+
+    /// The failure of a move: where gates refuse it, with the names of what stands in the way.
+    pub(crate) async fn refused(&self, error: Error) -> Failure {
+        let blockers = error.refusals.iter().flat_map(|refusal| &refusal.blockers).map(|blocker| blocker.item);
+        let open = error.refusals.iter().flat_map(|refusal| &refusal.open_items).copied();
+        // Names are a courtesy: without them the refusal is as good.
+        let names = self.names(blockers.chain(open)).await.unwrap_or_default();
+        Failure::Refused(Box::new(error), names)
+    }
+
     /// An item's short key.
     pub(crate) fn key(&self, item: &Item) -> Key {
         match self.projects.iter().find(|project| project.id == item.project) {
@@ -293,11 +316,6 @@ fn parse_actor(text: &str) -> Result<ActorClaim, Failure> {
     };
     let id = Name::parse(name).map_err(|invalid| bad(format!("the name of --actor {}", invalid.message)))?;
     Ok(ActorClaim { id, kind, parent: None, proof: None })
-}
-
-/// An item as the caller spelled it.
-pub(crate) fn item_ref(text: &str) -> Result<ItemRef, Failure> {
-    text.parse().map_err(|invalid: docket_core::Invalid| invalid.at("ITEM").into())
 }
 
 fn no_database(location: &Location) -> Failure {

@@ -14,7 +14,7 @@ use docket_core::testing::acts::Dice;
 use docket_tests::audit;
 use serde_json::{Value, json};
 
-use crate::fleet::{Fleet, Place, actor, catches, request, soak};
+use crate::fleet::{Fleet, Place, actor, must_fail_with, request, soak};
 
 const AGENTS: usize = 64;
 const PROCESSES: usize = 8;
@@ -146,5 +146,5 @@ fn no_item_is_ever_held_by_two_live_claims() {
 
 #[test]
 fn and_a_claim_placed_over_another_would_be_seen() {
-    assert!(catches(|| experiment(Some("claims-overlap"), Duration::from_secs(4))));
+    must_fail_with(&["while"], || experiment(Some("claims-overlap"), Duration::from_secs(4)));
 }

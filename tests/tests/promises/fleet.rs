@@ -126,9 +126,15 @@ impl Fleet {
     }
 }
 
-/// Whether a check fails, as it must when a bug is planted.
-pub(crate) fn catches(check: impl FnOnce() + std::panic::UnwindSafe) -> bool {
-    std::panic::catch_unwind(check).is_err()
+/// A check that must fail because of a planted bug, and say so in one of these words: another failure proves nothing.
+pub(crate) fn must_fail_with(words: &[&str], check: impl FnOnce() + std::panic::UnwindSafe) {
+    let Err(failure) = std::panic::catch_unwind(check) else { panic!("the planted bug was not seen") };
+    let message = failure
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| failure.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        .unwrap_or_default();
+    assert!(words.iter().any(|word| message.contains(word)), "it failed for another reason: {message}");
 }
 
 pub(crate) fn actor(id: &str) -> Value {

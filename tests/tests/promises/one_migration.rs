@@ -13,7 +13,7 @@ use docket_tests::mcp::Server;
 use docket_tests::program::docket;
 use serde_json::json;
 
-use crate::fleet::{Place, catches, soak};
+use crate::fleet::{Place, must_fail_with, soak};
 
 fn experiment(plant: Option<&'static str>, rounds: u64) {
     for round in 0..rounds {
@@ -59,7 +59,7 @@ fn migrations_have_one_winner() {
 
 #[test]
 fn and_two_winners_would_be_seen() {
-    assert!(catches(|| experiment(Some("migration-unlocked"), 12)));
+    must_fail_with(&["a server that lives serves"], || experiment(Some("migration-unlocked"), 12));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use docket_tests::audit;
 use docket_tests::program::docket;
 use serde_json::{Value, json};
 
-use crate::fleet::{Place, actor, catches, request};
+use crate::fleet::{Place, actor, must_fail_with, request};
 
 fn experiment(plant: Option<&'static str>) {
     for released in [false, true] {
@@ -75,5 +75,5 @@ fn a_stale_holder_never_writes() {
 
 #[test]
 fn and_a_write_that_forgets_the_fence_would_be_seen() {
-    assert!(catches(|| experiment(Some("fence-ignored-on-notes"))));
+    must_fail_with(&["note was not refused as lost"], || experiment(Some("fence-ignored-on-notes")));
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use docket_tests::audit;
 use serde_json::json;
 
-use crate::fleet::{Fleet, Place, catches, soak};
+use crate::fleet::{Fleet, Place, must_fail_with, soak};
 
 const WRITERS: usize = 16;
 const PROCESSES: usize = 4;
@@ -62,5 +62,5 @@ fn an_acknowledged_write_survives_a_kill() {
 
 #[test]
 fn and_an_answer_before_its_commit_would_be_seen() {
-    assert!(catches(|| experiment(Some("answer-before-commit"), Duration::from_secs(6), 100..300)));
+    must_fail_with(&["acknowledged writes are lost"], || experiment(Some("answer-before-commit"), Duration::from_secs(6), 100..300));
 }

@@ -11,11 +11,7 @@ use crate::session::Session;
 
 /// An item of a list, for programs.
 pub(super) fn listed(session: &Session, item: &Item) -> Result<Value, Failure> {
-    let mut value = serde_json::to_value(Keyed { key: session.key(item), item }).map_err(std::io::Error::from)?;
-    if let Some(claim) = value.get_mut("claim").and_then(Value::as_object_mut) {
-        claim.remove("holder");
-    }
-    Ok(value)
+    super::to_value(&Keyed { key: session.key(item), item })
 }
 
 /// The items of a list, for programs.
@@ -23,30 +19,21 @@ pub(super) fn all_listed<'i>(session: &Session, items: impl IntoIterator<Item = 
     items.into_iter().map(|item| listed(session, item)).collect()
 }
 
-/// Any answer of the engine that has items in it: their claims lose their holders.
-pub(super) fn without_holders(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            if let Some(claim) = fields.get_mut("claim").and_then(Value::as_object_mut) {
-                claim.remove("holder");
-            }
-            fields.values_mut().for_each(without_holders);
-        }
-        Value::Array(values) => values.iter_mut().for_each(without_holders),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
 /// A table of items.
 pub(super) fn table<'i>(session: &Session, items: impl IntoIterator<Item = &'i Item>, now: Timestamp, paint: Paint) -> Vec<String> {
+    rows(session, items.into_iter().map(|item| (item, remarks(item, now))), paint)
+}
+
+/// A table of items with a remark on each.
+pub(super) fn rows<'i>(session: &Session, items: impl IntoIterator<Item = (&'i Item, String)>, paint: Paint) -> Vec<String> {
     let mut rows = Rows::new(paint, &["KEY", "STATUS", "PRIORITY", "TITLE", ""]);
-    for item in items {
+    for (item, remark) in items {
         rows.add(vec![
             Text::key(session.key(item).to_string()),
             Text::status(item.status.as_str(), item.role),
             Text::priority(item.priority),
             Text::plain(item.title.as_str()),
-            Text::dim(remarks(item, now)),
+            Text::dim(remark),
         ]);
     }
     if rows.is_empty() { vec![paint.dim("nothing")] } else { rows.lines() }

@@ -1,8 +1,33 @@
 //! The verbs, one a file: parse, call the engine, print. None of them holds a rule.
 
+pub(crate) mod advance;
+pub(crate) mod backup;
+pub(crate) mod blocked;
+pub(crate) mod claim;
 mod clients;
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod events;
+pub(crate) mod export;
 pub(crate) mod init;
+pub(crate) mod item;
+mod jsonl;
+pub(crate) mod link;
+mod listing;
 pub(crate) mod mcp;
+pub(crate) mod next;
+pub(crate) mod note;
+pub(crate) mod overview;
+mod progress;
+pub(crate) mod project;
+pub(crate) mod search;
+mod snapshot;
+pub(crate) mod tree;
+mod values;
+pub(crate) mod why;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::args::Verb;
 use crate::exit::Failure;
@@ -13,5 +38,64 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Init(args) => init::run(shell, args).await,
         Verb::Mcp(args) => mcp::run(shell, args).await,
+        Verb::Item(act) => item::run(shell, act).await,
+        Verb::Tree(args) => tree::run(shell, args).await,
+        Verb::Next(args) => next::run(shell, args).await,
+        Verb::Claim(args) => claim::run(shell, args).await,
+        Verb::Release(args) => claim::release(shell, args).await,
+        Verb::Advance(args) => advance::run(shell, args).await,
+        Verb::Note(act) => note::run(shell, act).await,
+        Verb::Link(args) => link::run(shell, args).await,
+        Verb::Unlink(args) => link::unlink(shell, args).await,
+        Verb::Why(args) => why::run(shell, args).await,
+        Verb::Blocked(args) => blocked::run(shell, args).await,
+        Verb::Events(args) => events::run(shell, args).await,
+        Verb::Search(args) => search::run(shell, args).await,
+        Verb::Overview(args) => overview::run(shell, args).await,
+        Verb::Project(act) => project::run(shell, act).await,
+        Verb::Doctor(args) => doctor::run(shell, args).await,
+        Verb::Backup(args) => backup::run(shell, args).await,
+        Verb::Restore(args) => backup::restore(shell, args).await,
+        Verb::Export(args) => export::run(shell, args).await,
+        Verb::Import(args) => export::import(shell, args).await,
+        Verb::Completions(args) => completions::run(shell, &args),
+    }
+}
+
+/// "1 note", "2 notes".
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// An answer of the engine that lists items: their claims say nothing of who holds them.
+fn to_value<T: Serialize>(answer: &T) -> Result<Value, Failure> {
+    let mut value = serde_json::to_value(answer).map_err(std::io::Error::from)?;
+    strip(&mut value, "claim", "holder");
+    Ok(value)
+}
+
+/// Takes credentials out: whoever reads an answer or a file has no use for them but a bad one.
+fn without_proofs(value: &mut Value) {
+    strip(value, "actor", "proof");
+}
+
+/// Takes a field out of every object of a name.
+fn strip(value: &mut Value, object: &str, field: &str) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(inner) = fields.get_mut(object).and_then(Value::as_object_mut) {
+                inner.remove(field);
+            }
+            fields.values_mut().for_each(|inner| strip(inner, object, field));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|inner| strip(inner, object, field)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn into_object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
     }
 }

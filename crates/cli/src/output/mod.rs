@@ -10,7 +10,7 @@ use docket_core::{Error, Reason};
 use owo_colors::{OwoColorize, Style};
 use serde::Serialize;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Names};
 
 /// Whether and how what is printed is coloured and wrapped.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,8 +112,9 @@ pub(crate) fn say(text: &str) {
 pub(crate) fn report(failure: &Failure, json: bool) {
     let text = match failure {
         Failure::ClosedPipe | Failure::Told(_) => return,
-        Failure::Engine(error) if json => error_json(error),
-        Failure::Engine(error) => error_text(error, error_paint()),
+        Failure::Engine(error) | Failure::Refused(error, _) if json => error_json(error),
+        Failure::Engine(error) => error_text(error, &Names::new(), error_paint()),
+        Failure::Refused(error, names) => error_text(error, names, error_paint()),
         Failure::Environment(message) if json => error_json(&not_configured(message)),
         Failure::Write(_) if json => error_json(&not_configured(&failure.to_string())),
         Failure::Environment(_) | Failure::Write(_) => {
@@ -140,7 +141,7 @@ fn error_json(error: &Error) -> String {
 }
 
 /// What is wrong; then each gate that said no, with what would mend it; then what else helps.
-pub(crate) fn error_text(error: &Error, paint: Paint) -> String {
+pub(crate) fn error_text(error: &Error, names: &Names, paint: Paint) -> String {
     let mut lines = Vec::new();
     if error.refusals.is_empty() {
         lines.push(format!("{} {}", paint.bad("error:"), escape::block(&error.message)));
@@ -151,6 +152,13 @@ pub(crate) fn error_text(error: &Error, paint: Paint) -> String {
     }
     for refusal in &error.refusals {
         lines.push(format!("  {} {}", paint.bold(&format!("{}:", refusal.gate.as_str())), escape::line(&refusal.message)));
+        for blocker in &refusal.blockers {
+            let item = names.get(&blocker.item).cloned().unwrap_or_else(|| blocker.item.to_string());
+            lines.push(format!("    {item} is in {}, must reach {}", blocker.current_role, blocker.required_role));
+        }
+        for item in refusal.open_items.iter().filter_map(|item| names.get(item)) {
+            lines.push(format!("    {item}"));
+        }
         lines.push(format!("    {} {}", paint.dim("to mend it:"), escape::line(&refusal.remedy)));
     }
     if let Some(hint) = hint(error) {

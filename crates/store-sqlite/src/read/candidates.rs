@@ -47,8 +47,8 @@ pub(super) fn add_of_project(script: &mut Script, statement: &mut Statement, sco
 fn add_busy(statement: &mut Statement) {
     let claims = |live: &str| {
         format!(
-            "SELECT i.id, i.touches, i.needs FROM meant m CROSS JOIN items i INDEXED BY items_claimed \
-             ON i.project_id = m.id AND i.holder IS NOT NULL AND {live} WHERE i.touches <> '[]' OR i.needs <> '[]'"
+            "SELECT i.id, i.touches, i.needs FROM meant m CROSS JOIN items i INDEXED BY items_busy \
+             ON i.project_id = m.id AND i.holder IS NOT NULL AND (i.touches <> '[]' OR i.needs <> '[]') AND {live}"
         )
     };
     statement.rows(

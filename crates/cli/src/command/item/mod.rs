@@ -8,6 +8,9 @@ mod show;
 
 use clap::Subcommand;
 
+pub(super) use list::Listed;
+pub(super) use show::relation;
+
 use crate::exit::Failure;
 use crate::session::Shell;
 

@@ -8,8 +8,8 @@ use docket_core::readiness::Obstacle;
 use docket_core::workflow::{ExpectedNote, Guide};
 use serde::Serialize;
 
-use super::super::{listing, values};
-use crate::exit::Failure;
+use super::super::{listing, values, why};
+use crate::exit::{Failure, Names};
 use crate::output::json::Keyed;
 use crate::output::{Paint, escape, seconds};
 use crate::session::{Access, Session, Shell};
@@ -49,8 +49,9 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let context = session.engine.context(&scope, &item).await?;
     let edges = session.engine.dependencies(&scope, &item, false).await?;
     let (_, notes) = session.engine.notes_of(&scope, &item).await?;
-    let why = session.engine.why(&scope, Some(&item)).await?;
-    let obstacles: Vec<Obstacle> = why.into_iter().flat_map(|why| why.obstacles).collect();
+    let reasons = session.engine.why(&scope, Some(&item)).await?;
+    let obstacles: Vec<Obstacle> = reasons.into_iter().flat_map(|why| why.obstacles).collect();
+    let names = session.names(obstacles.iter().filter_map(why::other)).await?;
     let keyed = |item| Keyed { key: session.key(item), item };
     let shown = Shown {
         item: keyed(&context.item),
@@ -69,7 +70,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         lines.extend(texts(&context.item, paint));
         lines.extend(notes_of(&context, &notes, paint));
         lines.extend(edges_of(&session, &edges, paint));
-        lines.extend(obstacles_of(&obstacles, paint));
+        lines.extend(obstacles_of(&obstacles, &names, paint));
         lines
     })
 }
@@ -180,8 +181,8 @@ pub(in crate::command) fn relation(edge: &Edge, from_here: bool) -> &'static str
     }
 }
 
-fn obstacles_of(obstacles: &[Obstacle], paint: Paint) -> Vec<String> {
-    let lines = obstacles.iter().map(|obstacle| format!("  {}", super::super::why::obstacle(obstacle, paint)));
+fn obstacles_of(obstacles: &[Obstacle], names: &Names, paint: Paint) -> Vec<String> {
+    let lines = obstacles.iter().map(|obstacle| format!("  {}", why::obstacle(obstacle, names, paint)));
     under("Not ready, because", lines.collect(), paint)
 }
 

@@ -1,0 +1,199 @@
+//! `docket claim` and `docket release`: leases on items.
+
+use std::collections::BTreeSet;
+
+use docket_core::command::{Claim, ClaimNext, ClaimOutcome, ClaimRequest, Claimed, Held, Offer, ReleaseOutcome, Wanted};
+use docket_core::model::{Role, Ttl};
+use docket_core::{Code, Error, Kind, Reason};
+use serde::Serialize;
+
+use super::{listing, values};
+use crate::exit::{Failure, Names, code_of};
+use crate::output::{Paint, escape, report};
+use crate::session::{Access, Session, Shell};
+
+const ABOUT: &str = "\
+Claim items by name, or the best ready work with --next.
+
+A claim is a lease: nobody else can move or change the item until it is released or runs out. The answer has the fence
+to send with later writes, so that a write after the lease went to somebody else is refused.";
+
+const EXAMPLES: &str = "\
+Examples:
+  docket claim --next
+  docket claim --next --wait 10m --tags parser --capability rust
+  docket claim WEB-7 --ttl 1h
+  docket --actor subagent:parser-1 claim WEB-7";
+
+#[derive(Debug, clap::Args)]
+#[command(long_about = ABOUT, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The items
+    #[arg(required_unless_present = "next", conflicts_with = "next")]
+    items: Vec<String>,
+    /// Find the best ready work and claim it
+    #[arg(long)]
+    next: bool,
+    /// How long the lease runs, such as 900, 15m or 2h [default: the workflow's]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    ttl: Option<String>,
+    /// With --next: how long to wait for work when there is none, such as 60s or 10m
+    #[arg(long, value_name = "TIME", requires = "next")]
+    wait: Option<String>,
+    /// With --next: only items with one of these tags
+    #[arg(long, alias = "tag", value_name = "TAG", value_delimiter = ',', requires = "next")]
+    tags: Vec<String>,
+    /// With --next: only items of this type
+    #[arg(long = "type", value_name = "NAME", requires = "next")]
+    item_type: Option<String>,
+    /// With --next: only what lies anywhere beneath this item
+    #[arg(long, value_name = "ITEM", requires = "next")]
+    under: Option<String>,
+    /// With --next: the role to look in
+    #[arg(long, value_name = "ROLE", default_value = "queue")]
+    role: Role,
+    /// With --next: what you can do; work that needs more is left to others
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "next")]
+    capability: Vec<String>,
+    /// Refuse items that are not ready
+    #[arg(long, conflicts_with = "next")]
+    ready: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  docket release WEB-7\n  docket --actor subagent:parser-1 release WEB-7")]
+pub(crate) struct ReleaseArgs {
+    /// The items
+    #[arg(required = true)]
+    items: Vec<String>,
+}
+
+pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
+    let ttl = match args.ttl.as_deref() {
+        None => None,
+        Some(text) => Some(values::seconds(text).and_then(Ttl::parse).map_err(|mut invalid| {
+            invalid.reason = Reason::BadTtl;
+            invalid.at("--ttl")
+        })?),
+    };
+    if args.next {
+        return next(shell, &args, ttl).await;
+    }
+    let claims = values::items(&args.items)?.into_iter().map(|item| ClaimRequest { item, ttl }).collect();
+    let session = shell.session(Access::Write).await?;
+    let claim = Claim { project: session.scope(), claims, releases: Vec::new(), ready_only: args.ready };
+    let claimed = session.engine.run(session.call(), claim).await?;
+    let names = names(&session, &claimed).await?;
+    let refused: Vec<Error> = claimed.claims.iter().filter_map(|result| refusal(&result.asked, &result.outcome)).collect();
+    tell(shell, &claimed, &refused, claimed.claims.len(), |paint| {
+        let held = claimed.claims.iter().filter_map(|result| match &result.outcome {
+            ClaimOutcome::Held(held) => Some(held_line(held, &names, paint)),
+            ClaimOutcome::AlreadyClaimed { .. } | ClaimOutcome::Terminal | ClaimOutcome::NotReady | ClaimOutcome::NotFound(_) => None,
+        });
+        let freed = claimed.auto_released.iter().map(|item| freed(names.get(item), paint));
+        held.chain(freed).collect()
+    })
+}
+
+pub(crate) async fn release(shell: &Shell, args: ReleaseArgs) -> Result<(), Failure> {
+    let releases = values::items(&args.items)?;
+    let session = shell.session(Access::Write).await?;
+    let claim = Claim { project: session.scope(), claims: Vec::new(), releases, ready_only: false };
+    let claimed = session.engine.run(session.call(), claim).await?;
+    let holder = session.caller().actor.actor.id.to_string();
+    let refused: Vec<Error> = claimed
+        .releases
+        .iter()
+        .filter_map(|result| match &result.outcome {
+            ReleaseOutcome::Released => None,
+            ReleaseOutcome::NotClaimedByYou => {
+                let message = format!("{}: \"{holder}\" does not hold it; --actor names another holder", result.asked);
+                Some(Error::conflict(Reason::NotClaimedByYou, message))
+            }
+            ReleaseOutcome::NotFound(error) => Some(Error::clone(error)),
+        })
+        .collect();
+    tell(shell, &claimed, &refused, claimed.releases.len(), |_| {
+        let released = claimed.releases.iter().filter(|result| matches!(result.outcome, ReleaseOutcome::Released));
+        released.map(|result| format!("released {}", result.asked)).collect()
+    })
+}
+
+async fn next(shell: &Shell, args: &Args, ttl: Option<Ttl>) -> Result<(), Failure> {
+    let patience = values::patience(args.wait.as_deref())?;
+    let wanted = Wanted {
+        role: args.role,
+        under: args.under.as_deref().map(values::item).transpose()?,
+        tags: values::tags(&args.tags)?,
+        item_type: args.item_type.as_deref().map(|name| values::name(name, "type")).transpose()?,
+        capabilities: values::names(&args.capability, "capability")?.into_iter().collect::<BTreeSet<_>>(),
+        ..Wanted::default()
+    };
+    let session = shell.session(Access::Write).await?;
+    let command = ClaimNext { project: session.project_ref()?, wanted, ttl };
+    let offer = session.engine.claim_next_waiting(session.call(), command, patience, tokio::time::sleep).await?;
+    let ids = offer.held.iter().map(|(held, _)| held.item).chain(offer.auto_released.iter().copied());
+    let names = session.names(ids).await?;
+    shell.out.answer(&offer, |paint| offer_lines(&offer, &names, paint))
+}
+
+fn offer_lines(offer: &Offer, names: &Names, paint: Paint) -> Vec<String> {
+    let Some((held, _)) = &offer.held else {
+        let passed = match offer.passed_over {
+            0 => String::new(),
+            passed => format!(" ({passed} passed over: they collide with claimed work or need other capabilities)"),
+        };
+        return vec![paint.dim(&format!("nothing is ready{passed}: `docket why` says why"))];
+    };
+    let freed = offer.auto_released.iter().map(|item| freed(names.get(item), paint));
+    std::iter::once(held_line(held, names, paint)).chain(freed).collect()
+}
+
+fn held_line(held: &Held, names: &Names, paint: Paint) -> String {
+    let until = held.claim.expires_at.map_or_else(|| "until released".to_owned(), |end| format!("until {}", listing::moment(end)));
+    let item = names.get(&held.item).cloned().unwrap_or_else(|| held.item.to_string());
+    format!("{} {item} for {} {until}, fence {}", paint.good("claimed"), escape::line(held.claim.holder.as_str()), held.fence.0)
+}
+
+fn freed(item: Option<&String>, paint: Paint) -> String {
+    let item = item.map_or("an earlier item", String::as_str);
+    paint.dim(&format!("released {item}: an agent holds no more at a time than the workflow allows"))
+}
+
+/// The error that tells of a claim that was not placed.
+fn refusal(asked: &str, outcome: &ClaimOutcome) -> Option<Error> {
+    match outcome {
+        ClaimOutcome::Held(_) => None,
+        ClaimOutcome::AlreadyClaimed { retry_after_ms } => Some(Error {
+            retry_after_ms: *retry_after_ms,
+            ..Error::new(Kind::Transient, Code::Conflict, Reason::AlreadyClaimed, format!("{asked} is claimed by somebody else"))
+        }),
+        ClaimOutcome::Terminal => Some(Error::conflict(Reason::Terminal, format!("{asked} is closed: reopen it first"))),
+        ClaimOutcome::NotReady => {
+            Some(Error::conflict(Reason::NotReady, format!("{asked} is not ready: `docket why {asked}` says why")))
+        }
+        ClaimOutcome::NotFound(error) => Some(Error::clone(error)),
+    }
+}
+
+/// Prints what was done, if anything was, and every refusal; the first one decides how the program ends.
+fn tell<T: Serialize>(
+    shell: &Shell,
+    answer: &T,
+    refused: &[Error],
+    asked: usize,
+    lines: impl FnOnce(Paint) -> Vec<String>,
+) -> Result<(), Failure> {
+    if refused.len() < asked {
+        shell.out.answer(answer, lines)?;
+    }
+    for error in refused {
+        report(&Failure::from(error.clone()), shell.out.json);
+    }
+    refused.first().map_or(Ok(()), |error| Err(Failure::Told(code_of(error))))
+}
+
+async fn names(session: &Session, claimed: &Claimed) -> Result<Names, Failure> {
+    let asked = claimed.claims.iter().filter_map(|result| result.item);
+    session.names(asked.chain(claimed.auto_released.iter().copied())).await
+}

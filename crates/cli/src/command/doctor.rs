@@ -1,0 +1,127 @@
+//! `docket doctor`: looks at the whole database and says what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use docket_core::doctor::{Finding, Repair, Rows, examine};
+use docket_core::model::{Item, ItemId, Key};
+use docket_core::store::Store;
+use docket_store_sqlite::{Durability, SqliteStore};
+use serde::Serialize;
+
+use super::progress::Progress;
+use super::snapshot::Snapshot;
+use crate::exit::{FOUND, Failure};
+use crate::output::{Paint, escape};
+use crate::session::{Access, Shell};
+
+/// How often is repaired and looked again while others write.
+const ROUNDS: usize = 3;
+/// Findings that a person is shown; programs get all.
+const SHOWN: usize = 50;
+
+const ABOUT: &str = "\
+Look at the whole database and say what is wrong with it.
+
+First the file itself, then everything that is derived: blockers, ranks, readiness, depths, key numbers and the search
+index are computed anew and compared. Ends with exit code 1 when something was found and is still so. It may run while
+others work.";
+
+#[derive(Debug, clap::Args)]
+#[command(long_about = ABOUT, after_help = "Examples:\n  docket doctor\n  docket doctor --repair\n  docket --db sqlite:backup.db doctor --json")]
+pub(crate) struct Args {
+    /// Put right what can be computed; everything else is only told
+    #[arg(long)]
+    repair: bool,
+}
+
+/// What was found.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    database: String,
+    items: usize,
+    edges: usize,
+    /// What is wrong with the file.
+    file: Vec<String>,
+    /// What does not agree in it.
+    rows: Vec<Finding>,
+    /// How many of the rows' findings were put right.
+    repaired: usize,
+}
+
+impl Report {
+    fn is_healthy(&self) -> bool {
+        self.file.is_empty() && self.rows.is_empty()
+    }
+}
+
+pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
+    crate::logging::start(&shell.around, None)?;
+    let access = if args.repair { Access::Write } else { Access::Read };
+    let store = shell.open_store(access, Durability::Full).await?;
+    let progress = Progress::new(shell.out, "looking at the file", None);
+    let file = store.integrity().await?;
+    drop(progress);
+    let mut report = Report { database: shell.location()?.path.display().to_string(), items: 0, edges: 0, file, rows: Vec::new(), repaired: 0 };
+    let mut keys = look(shell, &store, &mut report).await?.1;
+    if args.repair {
+        for _ in 0..ROUNDS {
+            let before = report.rows.iter().filter(|finding| finding.repairable).count();
+            if before == 0 {
+                break;
+            }
+            let (items, _) = look(shell, &store, &mut report).await?;
+            for repair in Repair::of(&report.rows, &items) {
+                store.execute(Box::new(repair)).await?;
+            }
+            keys = look(shell, &store, &mut report).await?.1;
+            let after = report.rows.iter().filter(|finding| finding.repairable).count();
+            report.repaired += before.saturating_sub(after);
+        }
+    }
+    store.close().await;
+    shell.out.answer(&report, |paint| render(&report, &keys, paint))?;
+    if report.is_healthy() { Ok(()) } else { Err(Failure::Told(FOUND)) }
+}
+
+/// Looks at all rows; returns the items, and their keys.
+async fn look(shell: &Shell, store: &SqliteStore, report: &mut Report) -> Result<(Vec<Item>, BTreeMap<ItemId, Key>), Failure> {
+    let progress = Progress::new(shell.out, "looking at rows", None);
+    let snapshot = Snapshot::take(store, false, &progress).await?;
+    drop(progress);
+    report.items = snapshot.items.len();
+    report.edges = snapshot.edges.len();
+    report.rows = examine(Rows { projects: &snapshot.projects, items: &snapshot.items, edges: &snapshot.edges });
+    let projects: BTreeMap<_, _> = snapshot.projects.iter().map(|project| (project.id, project)).collect();
+    let keys = snapshot.items.iter().filter_map(|item| Some((item.id, projects.get(&item.project)?.key(item.number))));
+    let keys = keys.collect();
+    Ok((snapshot.items, keys))
+}
+
+fn render(report: &Report, keys: &BTreeMap<ItemId, Key>, paint: Paint) -> Vec<String> {
+    let mut lines: Vec<String> = report.file.iter().map(|found| format!("{} {}", paint.bad("file:"), escape::line(found))).collect();
+    for finding in report.rows.iter().take(SHOWN) {
+        let item = finding.item.map(|id| keys.get(&id).map_or_else(|| id.to_string(), ToString::to_string));
+        let item = item.map_or_else(String::new, |item| format!("{} ", paint.key(&item)));
+        lines.push(format!("{} {item}{}", paint.bad("row:"), escape::line(&finding.message)));
+    }
+    if report.rows.len() > SHOWN {
+        lines.push(paint.dim(&format!("and {} more; --json shows all", report.rows.len() - SHOWN)));
+    }
+    let looked = format!("{} items and {} edges in {}", report.items, report.edges, report.database);
+    if report.repaired > 0 {
+        lines.push(paint.good(&format!("repaired {}", super::count(report.repaired, "finding"))));
+    }
+    if report.is_healthy() {
+        lines.push(format!("{} {looked}", paint.good("nothing is wrong:")));
+        return lines;
+    }
+    let repairable = report.rows.iter().any(|finding| finding.repairable);
+    if repairable {
+        lines.push(paint.dim("`docket doctor --repair` puts right what can be computed"));
+    }
+    if !report.file.is_empty() || report.rows.iter().any(|finding| !finding.repairable) {
+        lines.push(paint.dim("for the rest: `docket backup` or `docket export` now, then restore a backup that is whole"));
+    }
+    lines
+}

@@ -1,0 +1,143 @@
+//! `docket events`: what was done, by whom, in the order of commits.
+
+use docket_core::limits;
+use docket_core::model::{Event, ItemId, Timestamp, Verb};
+use docket_core::store::{Around, EventFilter, ProjectRef, Store};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{listing, values};
+use crate::exit::{Failure, Names};
+use crate::output::{Paint, escape};
+use crate::session::{Access, Session, Shell};
+
+const EXAMPLES: &str = "\
+Examples:
+  docket events
+  docket events WEB-7 --limit 100
+  docket events --since 2h
+  docket events --follow --json            one event a line, as they come";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Only what was done to this item
+    item: Option<String>,
+    /// Only what is later: a time such as 2026-01-31T12:00:00Z, or how long ago, such as 2h
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// How many at the most; the newest are shown
+    #[arg(long, value_name = "NUMBER", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=limits::PAGE as i64))]
+    limit: u16,
+    /// Wait for more and print it as it comes, until interrupted
+    #[arg(long)]
+    follow: bool,
+}
+
+/// Some events.
+#[derive(Serialize)]
+struct Events<'e> {
+    events: &'e [Event],
+}
+
+pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
+    let item = args.item.as_deref().map(values::item).transpose()?;
+    let since = args.since.as_deref().map(|since| values::moment(since, "--since")).transpose()?;
+    let session = shell.session(Access::Read).await?;
+    let (project, item) = match &item {
+        None => (session.project_ref()?, None),
+        Some(item) => {
+            let seen = session.engine.show(&session.scope(), std::slice::from_ref(item), Around::default()).await?;
+            (ProjectRef::Any, Some(seen.resolve(item)?.id))
+        }
+    };
+    // Read first: whatever is committed after it is found by following.
+    let head = session.store.head().await?;
+    let filter = EventFilter { project, item, since, newest_first: true, limit: args.limit.into(), ..EventFilter::default() };
+    let mut events = session.store.events(&filter).await?;
+    events.reverse();
+    if !args.follow {
+        let names = names(&session, &events).await?;
+        return shell.out.answer(&Events { events: &events }, |paint| {
+            if events.is_empty() {
+                return vec![paint.dim("nothing was done")];
+            }
+            events.iter().map(|event| line(event, &names, paint)).collect()
+        });
+    }
+    let mut seen = events.last().map_or(head, |event| event.seq.max(head));
+    print(&session, &events).await?;
+    loop {
+        session.store.changed(seen).await?;
+        let fresh = EventFilter { after: Some(seen), newest_first: false, limit: limits::PAGE, ..filter.clone() };
+        let events = session.store.events(&fresh).await?;
+        // What another project did moves the head as well.
+        seen = match events.last() {
+            Some(event) => event.seq,
+            None => session.store.head().await?,
+        };
+        print(&session, &events).await?;
+    }
+}
+
+async fn print(session: &Session, events: &[Event]) -> Result<(), Failure> {
+    let names = names(session, events).await?;
+    for event in events {
+        session.out.answer_line(event, |paint| line(event, &names, paint))?;
+    }
+    Ok(())
+}
+
+fn line(event: &Event, names: &Names, paint: Paint) -> String {
+    let who = event.by.as_ref().map_or(&event.principal, |by| &by.actor.id);
+    let item = event.item.map(|id| named(id, event, names));
+    let said = [item, Some(details(event, names))].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+    format!(
+        "{} {} {} {}",
+        paint.dim(&stamp(event.at)),
+        paint.key(&escape::line(who.as_str())),
+        paint.bold(event.verb.as_str()),
+        said.join("  ")
+    )
+}
+
+fn named(id: ItemId, event: &Event, names: &Names) -> String {
+    let title = event.data.get("title").and_then(Value::as_str).map(|title| format!("\"{}\"", escape::line(title)));
+    names.get(&id).cloned().or(title).unwrap_or_else(|| id.to_string())
+}
+
+/// What an event says beyond its verb.
+fn details(event: &Event, names: &Names) -> String {
+    let text = |key: &str| event.data.get(key).and_then(Value::as_str).map(escape::line);
+    match event.verb {
+        Verb::Moved => {
+            let by = text("trigger").unwrap_or_default();
+            let summary = text("summary").map_or_else(String::new, |summary| format!(": {summary}"));
+            format!("{} → {} ({by}){summary}", text("fromRole").unwrap_or_default(), text("toRole").unwrap_or_default())
+        }
+        Verb::Noted | Verb::NoteRemoved => text("key").unwrap_or_default(),
+        Verb::Linked | Verb::Unlinked => {
+            let from = event.other.and_then(|other| names.get(&other).cloned()).unwrap_or_default();
+            format!("{} {from}", text("kind").unwrap_or_default())
+        }
+        Verb::Edited => {
+            let fields = event.data.get("set").and_then(Value::as_object);
+            let kept = ["version", "modifiedAt", "claim"];
+            let fields = fields.into_iter().flat_map(|fields| fields.keys()).filter(|field| !kept.contains(&field.as_str()));
+            fields.map(|field| escape::line(field)).collect::<Vec<_>>().join(", ")
+        }
+        Verb::ProjectSet => text("slug").unwrap_or_default(),
+        Verb::Created | Verb::Claimed | Verb::Released | Verb::Removed => String::new(),
+    }
+}
+
+/// A moment, to the second.
+fn stamp(at: Timestamp) -> String {
+    let text = listing::moment(at);
+    let seconds = at.to_string().get(16..19).unwrap_or_default().to_owned();
+    text.replace('Z', &format!("{seconds}Z"))
+}
+
+async fn names(session: &Session, events: &[Event]) -> Result<Names, Failure> {
+    session.names(events.iter().flat_map(|event| [event.item, event.other]).flatten()).await
+}

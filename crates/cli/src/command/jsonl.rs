@@ -1,0 +1,188 @@
+//! The form of an export: one JSON object a line, first a header, then projects, items, edges and notes.
+//!
+//! It is made to be kept in git: rows are sorted by what people call them, keys stand in one order, and what the program
+//! computes or what only matters while it runs (derived numbers, leases, credentials) is left out.
+
+use std::collections::BTreeMap;
+
+use docket_core::command::Import;
+use docket_core::model::{Derived, Edge, Item, ItemId, Key, Note, Project, ProjectId};
+use docket_core::{Error, Reason, echo};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::snapshot::Snapshot;
+use crate::exit::Failure;
+use crate::output::json;
+
+/// The version of the form.
+const VERSION: u64 = 1;
+/// The name that a header has instead of a row's.
+const HEADER: &str = "docket";
+
+/// All lines of an export.
+pub(super) fn write(snapshot: &Snapshot) -> Result<Vec<String>, Failure> {
+    let mut projects: Vec<&Project> = snapshot.projects.iter().collect();
+    projects.sort_by(|a, b| a.slug.cmp(&b.slug));
+    let places: BTreeMap<ProjectId, usize> = projects.iter().enumerate().map(|(place, project)| (project.id, place)).collect();
+    let place = |item: &Item| (places.get(&item.project).copied().unwrap_or(usize::MAX), item.number);
+    let mut items: Vec<&Item> = snapshot.items.iter().collect();
+    items.sort_by_key(|item| place(item));
+    let order: BTreeMap<ItemId, usize> = items.iter().enumerate().map(|(place, item)| (item.id, place)).collect();
+    let place_of = |id: &ItemId| order.get(id).copied().unwrap_or(usize::MAX);
+    let mut edges: Vec<&Edge> = snapshot.edges.iter().collect();
+    edges.sort_by_key(|edge| (place_of(&edge.from), edge.kind, place_of(&edge.to), edge.id));
+    let mut notes: Vec<&Note> = snapshot.notes.iter().collect();
+    notes.sort_by(|a, b| (place_of(&a.item), &a.key).cmp(&(place_of(&b.item), &b.key)));
+
+    let mut lines = vec![json::compact(&json!({ HEADER: VERSION }))?];
+    for project in &projects {
+        lines.push(line("project", object(project)?)?);
+    }
+    for item in items {
+        let mut row = object(item)?;
+        row.remove("derived");
+        row.remove("claim");
+        if let Some(project) = projects.iter().find(|project| project.id == item.project) {
+            row.insert("key".to_owned(), json!(project.key(item.number)));
+        }
+        lines.push(line("item", row)?);
+    }
+    for edge in edges {
+        lines.push(line("edge", object(edge)?)?);
+    }
+    for note in notes {
+        let mut row = Value::Object(object(note)?);
+        super::without_proofs(&mut row);
+        lines.push(line("note", super::into_object(row))?);
+    }
+    Ok(lines)
+}
+
+/// An import in the making: what each row was said in which line.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    pub(super) import: Import,
+    lines: BTreeMap<String, usize>,
+    keys: Vec<(usize, ItemId, Key)>,
+    has_header: bool,
+}
+
+impl Reader {
+    /// Takes in one line.
+    pub(super) fn line(&mut self, number: usize, text: &str) -> Result<(), Error> {
+        let bad = |message: String| Error::validation(Reason::BadJson, message);
+        let row: Value = serde_json::from_str(text).map_err(|error| bad(format!("is not JSON: {error}")))?;
+        let mut fields = match row {
+            Value::Object(fields) if fields.len() == 1 => fields.into_iter(),
+            _ => return Err(bad("must be an object with one key: docket, project, item, edge or note".to_owned())),
+        };
+        let Some((kind, value)) = fields.next() else { return Err(bad("is empty".to_owned())) };
+        if kind == HEADER {
+            return self.header(number, &value);
+        }
+        if !self.has_header {
+            return Err(bad(format!("is no export of docket: the first line must be {{\"{HEADER}\":{VERSION}}}")));
+        }
+        self.row(number, &kind, value)
+    }
+
+    /// The line that an error of the engine is about, if it names a row.
+    pub(super) fn line_of(&self, error: &Error) -> Option<usize> {
+        let words = error.message.split(|c: char| !(c.is_ascii_hexdigit() || c == '-'));
+        words.filter(|word| word.len() == 36).find_map(|id| self.lines.get(id).copied())
+    }
+
+    /// The rows, once all lines are there.
+    pub(super) fn take_import(&mut self) -> Result<Import, (usize, Error)> {
+        if !self.has_header {
+            return Err((1, Error::validation(Reason::BadJson, "the file is empty")));
+        }
+        let import = std::mem::take(&mut self.import);
+        let projects: BTreeMap<ProjectId, &Project> = import.projects.iter().map(|project| (project.id, project)).collect();
+        let items: BTreeMap<ItemId, &Item> = import.items.iter().map(|item| (item.id, item)).collect();
+        for (line, id, key) in &self.keys {
+            let item = items.get(id);
+            let right = item.and_then(|item| Some(projects.get(&item.project)?.key(item.number)));
+            if right.is_some_and(|right| right != *key) {
+                let message = format!("the key {key} is not that of its project and number");
+                return Err((*line, Error::validation(Reason::BadValue, message)));
+            }
+        }
+        Ok(import)
+    }
+
+    fn header(&mut self, number: usize, version: &Value) -> Result<(), Error> {
+        if number != 1 {
+            return Err(Error::validation(Reason::BadValue, "a header stands only in the first line"));
+        }
+        if version.as_u64() != Some(VERSION) {
+            let message = format!("is of version {}; this docket reads version {VERSION}", echo(&version.to_string()));
+            return Err(Error::validation(Reason::BadValue, message));
+        }
+        self.has_header = true;
+        Ok(())
+    }
+
+    fn row(&mut self, number: usize, kind: &str, value: Value) -> Result<(), Error> {
+        let id = value.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if let Some(before) = self.lines.insert(id.clone(), number) {
+            return Err(Error::validation(Reason::Duplicate, format!("the id {} was in line {before} already", echo(&id))));
+        }
+        match kind {
+            "project" => self.import.projects.push(parse(value)?),
+            "edge" => self.import.edges.push(parse(value)?),
+            "note" => self.import.notes.push(parse(value)?),
+            "item" => {
+                let mut fields = super::into_object(value);
+                let key = fields.remove("key").and_then(|key| serde_json::from_value::<Key>(key).ok());
+                let derived = serde_json::to_value(Derived::default()).unwrap_or_default();
+                fields.insert("derived".to_owned(), derived);
+                let item: Item = parse(Value::Object(fields))?;
+                if let Some(key) = key {
+                    self.keys.push((number, item.id, key));
+                }
+                self.import.items.push(item);
+            }
+            other => {
+                let message = format!("\"{}\" is no kind of row: it must be project, item, edge or note", echo(other));
+                return Err(Error::validation(Reason::UnknownField, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A row, with every field that it has known to the model: a slip of the pen is no reason to lose a value.
+fn parse<T: DeserializeOwned + Serialize>(value: Value) -> Result<T, Error> {
+    let given: Vec<String> = match &value {
+        Value::Object(fields) => fields.iter().filter(|(_, value)| !is_empty(value)).map(|(key, _)| key.clone()).collect(),
+        _ => return Err(Error::validation(Reason::BadJson, "a row must be an object")),
+    };
+    let row: T = serde_json::from_value(value)
+        .map_err(|error| Error::validation(Reason::BadValue, docket_core::echo(&error.to_string())))?;
+    let kept = serde_json::to_value(&row).unwrap_or_default();
+    match given.iter().find(|field| kept.get(field).is_none()) {
+        None => Ok(row),
+        Some(field) => Err(Error::validation(Reason::UnknownField, format!("unknown field \"{}\"", echo(field))).at(field.clone())),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}
+
+fn object<T: Serialize>(row: &T) -> Result<Map<String, Value>, Failure> {
+    Ok(super::into_object(serde_json::to_value(row).map_err(std::io::Error::from)?))
+}
+
+fn line(kind: &str, row: Map<String, Value>) -> Result<String, Failure> {
+    Ok(json::compact(&json!({ kind: row }))?)
+}

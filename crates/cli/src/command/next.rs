@@ -1,0 +1,82 @@
+//! `docket next`: ready work, the best first. It claims nothing.
+
+use docket_core::limits;
+use docket_core::model::Role;
+use docket_core::query::NextQuery;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{listing, values};
+use crate::exit::Failure;
+use crate::session::{Access, Shell};
+
+const EXAMPLES: &str = "\
+Examples:
+  docket next
+  docket next --limit 10 --under WEB-3
+  docket next --role review                what waits for a look";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// How many
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=limits::PAGE as i64))]
+    limit: u16,
+    /// The role to look in: queue, work, review or blocked
+    #[arg(long, value_name = "ROLE", default_value = "queue")]
+    role: Role,
+    /// Only what lies anywhere beneath this item
+    #[arg(long, value_name = "ITEM")]
+    under: Option<String>,
+    /// Only what lies directly beneath this item
+    #[arg(long, value_name = "ITEM")]
+    parent: Option<String>,
+    /// Only items with one of these tags
+    #[arg(long, alias = "tag", value_name = "TAG", value_delimiter = ',')]
+    tags: Vec<String>,
+    /// Only items of this type
+    #[arg(long = "type", value_name = "NAME")]
+    item_type: Option<String>,
+    /// Also what somebody has claimed
+    #[arg(long)]
+    include_claimed: bool,
+}
+
+/// Ready work.
+#[derive(Serialize)]
+struct Next {
+    items: Vec<ReadyItem>,
+}
+
+/// One item of it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReadyItem {
+    #[serde(flatten)]
+    item: Value,
+    is_claimed: bool,
+}
+
+pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
+    let session = shell.session(Access::Read).await?;
+    let query = NextQuery {
+        project: session.project_ref()?,
+        role: args.role,
+        parent: args.parent.as_deref().map(values::item).transpose()?,
+        under: args.under.as_deref().map(values::item).transpose()?,
+        tags: values::tags(&args.tags)?,
+        item_type: args.item_type.as_deref().map(|name| values::name(name, "type")).transpose()?,
+        include_claimed: args.include_claimed,
+        limit: args.limit.into(),
+    };
+    let ready = session.engine.next(&query).await?;
+    let items = ready.iter().map(|ready| Ok(ReadyItem { item: listing::listed(&session, &ready.item)?, is_claimed: ready.is_claimed }));
+    let answer = Next { items: items.collect::<Result<_, Failure>>()? };
+    shell.out.answer(&answer, |paint| {
+        if ready.is_empty() {
+            return vec![paint.dim("nothing is ready: `docket why` says why")];
+        }
+        let remark = |claimed| if claimed { "claimed".to_owned() } else { String::new() };
+        listing::rows(&session, ready.iter().map(|ready| (&ready.item, remark(ready.is_claimed))), paint)
+    })
+}

@@ -1,0 +1,53 @@
+//! `docket search`: items by words of their title and summary.
+
+use docket_core::store::{Filter, Order, SortBy};
+use docket_core::{Error, Reason, limits, search};
+
+use super::item::Listed;
+use super::listing;
+use crate::exit::Failure;
+use crate::session::{Access, Shell};
+
+const EXAMPLES: &str = "\
+Examples:
+  docket search parser
+  docket search crash mac                  each word must begin a word of the title or the summary";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The words; closed items are searched too
+    #[arg(required = true)]
+    words: Vec<String>,
+    /// How many
+    #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=limits::PAGE as i64))]
+    limit: u16,
+    /// How many to leave out at the beginning
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    offset: usize,
+}
+
+pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
+    let words = search::terms(&args.words.join(" "));
+    if words.is_empty() {
+        return Err(Error::validation(Reason::Blank, "there is no letter or digit to search for").at("words").into());
+    }
+    let session = shell.session(Access::Read).await?;
+    let filter = Filter {
+        project: session.project_ref()?,
+        words,
+        sort: SortBy::ModifiedAt,
+        order: Order::Desc,
+        limit: args.limit.into(),
+        offset: args.offset,
+        count: true,
+        ..Filter::default()
+    };
+    let found = session.engine.find(&filter).await?;
+    let listed = Listed { items: listing::all_listed(&session, &found.items)?, total: found.total, offset: args.offset };
+    shell.out.answer(&listed, |paint| {
+        let mut lines = listing::table(&session, &found.items, found.now, paint);
+        lines.extend(listing::more(found.items.len(), args.offset, found.total, paint));
+        lines
+    })
+}

@@ -1,0 +1,92 @@
+//! `docket why`: why is nothing ready? Every reason for every item, with the act that would clear it.
+
+use docket_core::model::ItemId;
+use docket_core::query::Why;
+use docket_core::readiness::{Obstacle, What};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{listing, values};
+use crate::exit::{Failure, Names};
+use crate::output::{Paint, escape};
+use crate::session::{Access, Session, Shell};
+
+const EXAMPLES: &str = "\
+Examples:
+  docket why                               every open item that is not ready, the oldest first
+  docket why WEB-7";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// One item [default: all that are open]
+    item: Option<String>,
+}
+
+/// One item and what stands in its way.
+#[derive(Serialize)]
+struct Explained<'w> {
+    item: Value,
+    obstacles: &'w [Obstacle],
+}
+
+pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
+    let item = args.item.as_deref().map(values::item).transpose()?;
+    let session = shell.session(Access::Read).await?;
+    let scope = if item.is_some() { session.scope() } else { session.project_ref()? };
+    let reasons = session.engine.why(&scope, item.as_ref()).await?;
+    let names = session.names(reasons.iter().flat_map(|why| why.obstacles.iter().filter_map(other))).await?;
+    let explained = reasons
+        .iter()
+        .map(|why| Ok(Explained { item: listing::listed(&session, &why.item)?, obstacles: &why.obstacles }))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    shell.out.answer(&explained, |paint| render(&session, &reasons, &names, paint))
+}
+
+fn render(session: &Session, reasons: &[Why], names: &Names, paint: Paint) -> Vec<String> {
+    let ready = reasons.iter().filter(|why| why.obstacles.is_empty()).count();
+    let mut lines = Vec::new();
+    for why in reasons.iter().filter(|why| !why.obstacles.is_empty() || reasons.len() == 1) {
+        let key = paint.key(&session.key(&why.item).to_string());
+        let title = escape::line(why.item.title.as_str());
+        let state = if why.obstacles.is_empty() { paint.good("is ready") } else { "is not ready:".to_owned() };
+        lines.push(format!("{key} {title} {state}"));
+        lines.extend(why.obstacles.iter().map(|found| format!("  {}", obstacle(found, names, paint))));
+    }
+    match (reasons.len(), ready) {
+        (0, _) => lines.push(paint.dim("there is no open item: `docket item add` makes one")),
+        (1, _) | (_, 0) => {}
+        (_, ready) => lines.push(paint.dim(&format!("{ready} ready: `docket next` shows them"))),
+    }
+    lines
+}
+
+/// What stands in the way of an item, and what would clear it.
+pub(super) fn obstacle(obstacle: &Obstacle, names: &Names, paint: Paint) -> String {
+    let named = |item: &ItemId| names.get(item).cloned().unwrap_or_else(|| item.to_string());
+    let what = match &obstacle.what {
+        What::Closed => "it is closed".to_owned(),
+        What::Blocked => "it was put aside".to_owned(),
+        What::NotClaimable { status } => format!("work in {} is not handed out", escape::line(status)),
+        What::WaitsFor(blocker) => {
+            format!("waits for {}, in {}, to reach {}", named(&blocker.item), blocker.current_role, blocker.required_role)
+        }
+        What::SupersededBy { item } => format!("superseded by {}", named(item)),
+        What::DuplicateOf { item } => format!("a duplicate of {}", named(item)),
+        What::Claimed { until } => {
+            until.map_or_else(|| "claimed until released".to_owned(), |until| format!("claimed until {}", listing::moment(until)))
+        }
+        What::CollidesWith { item } => format!("uses what the claimed {} uses", named(item)),
+        What::NeedsCapabilities { capabilities } => format!("needs an agent that can {}", escape::line(&capabilities.join(", "))),
+    };
+    format!("{what}  {}", paint.dim(&format!("→ {}", escape::line(&obstacle.remedy))))
+}
+
+/// The item at the other end of an obstacle.
+pub(super) fn other(obstacle: &Obstacle) -> Option<ItemId> {
+    match &obstacle.what {
+        What::WaitsFor(blocker) => Some(blocker.item),
+        What::SupersededBy { item } | What::DuplicateOf { item } | What::CollidesWith { item } => Some(*item),
+        What::Closed | What::Blocked | What::NotClaimable { .. } | What::Claimed { .. } | What::NeedsCapabilities { .. } => None,
+    }
+}
