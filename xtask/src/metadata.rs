@@ -1,6 +1,7 @@
 //! What Cargo knows of the packages: who depends on whom, under which licence, from where.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -48,6 +49,11 @@ pub(crate) fn tree() -> Result<Vec<Package>> {
             ..plain(package)
         })
         .collect())
+}
+
+/// Where Cargo puts what it builds.
+pub(crate) fn target() -> Result<PathBuf> {
+    Ok(PathBuf::from(text(&load(&["--no-deps"])?["target_directory"])))
 }
 
 fn load(extra: &[&str]) -> Result<Value> {

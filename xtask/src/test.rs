@@ -1,36 +1,43 @@
 //! `cargo xtask test`: everything there is to test, in one command.
 //!
-//! Tests that start the real binary find it beside them, so it is built first; in one build with the tests, because
-//! Cargo would compile the dependencies twice for two sets of features. It has the bugs that tests of promises plant,
-//! asleep until a test names one; what is built for use has none.
+//! Tests that start the real binary need it built first; in one build with the tests, because Cargo would compile the
+//! dependencies twice for two sets of features. It has the bugs that tests of promises plant, asleep until a test names
+//! one; what is built for use has none.
 
-use std::process::Command;
+use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
+use crate::metadata;
 use crate::run::{cargo, has_cargo, step};
 
-/// The binary with its planted bugs. Every command says so, or the next one would build it without them.
+/// The binary with its planted bugs. Every command says so, or Cargo would build the tests again without them.
 pub(crate) const PLANTED: [&str; 2] = ["--features", "docket-cli/plant"];
 
-/// Tells the tests that the binary is there, so that none builds it.
-const BUILT: &str = "DOCKET_BUILT";
+/// Tells the tests which binary to start.
+const BINARY: &str = "DOCKET_BIN";
 
 pub(crate) fn run() -> Result<()> {
-    step(&mut planted(&["build", "--workspace", "--all-targets"]))?;
+    step(cargo(&["build", "--workspace", "--all-targets"]).args(PLANTED))?;
+    let binary = set_aside()?;
     if has_cargo("nextest") {
-        step(&mut planted(&["nextest", "run", "--workspace"]))?;
+        step(cargo(&["nextest", "run", "--workspace"]).args(PLANTED).env(BINARY, &binary))?;
     } else {
         println!("# cargo-nextest is not installed: cargo test runs the same tests, one program after the other");
-        step(&mut planted(&["test", "--workspace", "--tests", "--no-fail-fast"]))?;
+        step(cargo(&["test", "--workspace", "--tests", "--no-fail-fast"]).args(PLANTED).env(BINARY, &binary))?;
     }
-    step(&mut planted(&["test", "--workspace", "--doc"]))?;
+    step(cargo(&["test", "--workspace", "--doc"]).args(PLANTED))?;
     println!("# passed: the unit, integration and documentation tests of every package of the workspace");
     Ok(())
 }
 
-fn planted(words: &[&str]) -> Command {
-    let mut command = cargo(words);
-    command.args(PLANTED).env(BUILT, "1");
-    command
+/// Copies the binary that was built, so that no other build can put another one in its place while the tests run.
+fn set_aside() -> Result<PathBuf> {
+    let name = format!("docket{}", std::env::consts::EXE_SUFFIX);
+    let target = metadata::target()?;
+    let folder = target.join("xtask");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let (built, aside) = (target.join("debug").join(&name), folder.join(&name));
+    std::fs::copy(&built, &aside).with_context(|| format!("cannot copy {}", built.display()))?;
+    Ok(aside)
 }

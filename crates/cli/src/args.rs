@@ -120,14 +120,12 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, u8> {
     let mut text = Vec::with_capacity(arguments.len());
     let json = arguments.iter().any(|argument| argument == "--json");
     for (index, argument) in arguments.into_iter().enumerate() {
-        match argument.into_string() {
-            Ok(argument) => text.push(argument),
-            Err(_) => {
-                let failure = Failure::bad_utf8(format!("argument {index} is not UTF-8 text"));
-                crate::output::report(&failure, json);
-                return Err(failure.code());
-            }
-        }
+        let Ok(argument) = argument.into_string() else {
+            let failure = Failure::bad_utf8(format!("argument {index} is not UTF-8 text"));
+            crate::output::report(&failure, json);
+            return Err(failure.code());
+        };
+        text.push(argument);
     }
     let harmless = text.iter().all(|argument| {
         argument.chars().nth(limits::ECHO_CHARS).is_none() && !argument.chars().any(escape::is_harmful)

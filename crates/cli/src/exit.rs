@@ -116,7 +116,10 @@ pub(crate) fn code_of(error: &Error) -> u8 {
         (Code::Conflict | Code::RuleBlocked, _) => CONFLICT,
         (Code::RateLimited, _) => SHEDDING,
         // What is in the file must be mended by somebody: to try again does not help.
-        (Code::Unavailable, Reason::StoreCorrupt | Reason::StoreNewer | Reason::StoreForeign | Reason::NotConfigured) => ENVIRONMENT,
+        (
+            Code::Unavailable,
+            Reason::StoreCorrupt | Reason::StoreNewer | Reason::StoreForeign | Reason::NotConfigured,
+        ) => ENVIRONMENT,
         (Code::Unavailable, _) => UNAVAILABLE,
     }
 }

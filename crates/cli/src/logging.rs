@@ -17,7 +17,10 @@ pub(crate) fn start(around: &Surroundings, configured: Option<&str>) -> Result<(
     }
     let filter = around.log_filter.as_deref().or(configured).unwrap_or("warn");
     let filter: EnvFilter = filter.parse().map_err(|error| {
-        Failure::environment(format!("DOCKET_LOG or RUST_LOG: \"{}\" is not a log filter: {error}", docket_core::echo(filter)))
+        Failure::environment(format!(
+            "DOCKET_LOG or RUST_LOG: \"{}\" is not a log filter: {error}",
+            docket_core::echo(filter)
+        ))
     })?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)

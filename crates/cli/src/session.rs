@@ -9,7 +9,8 @@ use std::sync::Arc;
 use docket_core::command::SetProject;
 use docket_core::engine::Call;
 use docket_core::model::{
-    ActorClaim, ActorKind, Attribution, DegradedMode, Item, ItemId, ItemRef, Key, Name, Project, ProjectId, Slug, Verification,
+    ActorClaim, ActorKind, Attribution, DegradedMode, Item, ItemId, ItemRef, Key, Name, Project, ProjectId, Slug,
+    Verification,
 };
 use docket_core::store::{Around, ProjectRef, Store, StoreError};
 use docket_core::{Code, Engine, Error, Kind, Reason, echo, limits};
@@ -153,7 +154,11 @@ impl Shell {
         if let (Access::Write, Ok(project)) = (access, session.project()) {
             let project = project.clone();
             let applied = apply_rules(&session.engine, &session.caller, &config, &project).await?;
-            session.projects.iter_mut().filter(|known| known.id == applied.id).for_each(|known| *known = applied.clone());
+            session
+                .projects
+                .iter_mut()
+                .filter(|known| known.id == applied.id)
+                .for_each(|known| *known = applied.clone());
         }
         Ok(session)
     }
@@ -163,7 +168,11 @@ impl Session {
     /// The project at hand, for commands that need one.
     pub(crate) fn project(&self) -> Result<&Project, Failure> {
         match &self.chosen {
-            Chosen::One(id, _) => self.projects.iter().find(|project| project.id == *id).ok_or_else(|| Error::not_found("no such project").into()),
+            Chosen::One(id, _) => self
+                .projects
+                .iter()
+                .find(|project| project.id == *id)
+                .ok_or_else(|| Error::not_found("no such project").into()),
             Chosen::None(error) => Err(Error::clone(error).into()),
         }
     }
@@ -194,9 +203,9 @@ impl Session {
 
     /// Items by key and title; those that are gone are left out.
     pub(crate) async fn names(&self, items: impl IntoIterator<Item = ItemId>) -> Result<Names, Failure> {
-        let named: BTreeSet<ItemRef> = items.into_iter().map(ItemRef::Id).collect();
+        let wanted: BTreeSet<ItemRef> = items.into_iter().map(ItemRef::Id).collect();
         let mut names = Names::new();
-        for page in named.into_iter().collect::<Vec<_>>().chunks(limits::PAGE) {
+        for page in wanted.into_iter().collect::<Vec<_>>().chunks(limits::PAGE) {
             let seen = self.engine.show(&ProjectRef::Any, page, Around::default()).await?;
             names.extend(seen.items.values().map(|item| {
                 (item.id, format!("{} \"{}\"", self.key(item), crate::output::escape::line(item.title.as_str())))
@@ -219,7 +228,10 @@ impl Session {
         match self.projects.iter().find(|project| project.id == item.project) {
             Some(project) => project.key(item.number),
             // A project made since we looked; its items have a number all the same.
-            None => Key { prefix: docket_core::model::KeyPrefix::parse("ITEM").unwrap_or_else(|_| unreachable!("a valid prefix")), number: item.number },
+            None => Key {
+                prefix: docket_core::model::KeyPrefix::parse("ITEM").unwrap_or_else(|_| unreachable!("a valid prefix")),
+                number: item.number,
+            },
         }
     }
 }
@@ -284,7 +296,8 @@ fn choose(projects: &[Project], named: Option<&Slug>, configured: Option<&Slug>)
     if let Some(slug) = named {
         let project = by_slug(slug).ok_or_else(|| {
             let known: Vec<&str> = projects.iter().map(|project| project.slug.as_str()).collect();
-            Error::not_found(format!("no project \"{slug}\" in this database; it has: {}", known.join(", "))).at("project")
+            Error::not_found(format!("no project \"{slug}\" in this database; it has: {}", known.join(", ")))
+                .at("project")
         })?;
         return Ok(Chosen::One(project.id, true));
     }

@@ -276,8 +276,10 @@ impl Repair {
             projects.insert(project, highest.unwrap_or(0).saturating_add(1));
         }
         let broken: Vec<ItemId> = broken.into_iter().collect();
-        let mut repairs: Vec<Self> =
-            broken.chunks(limits::BATCH).map(|items| Self { items: items.to_vec(), projects: BTreeMap::new() }).collect();
+        let mut repairs: Vec<Self> = broken
+            .chunks(limits::BATCH)
+            .map(|items| Self { items: items.to_vec(), projects: BTreeMap::new() })
+            .collect();
         if !projects.is_empty() {
             repairs.push(Self { items: Vec::new(), projects });
         }
@@ -303,7 +305,7 @@ impl Unit for Repair {
         if changed_items.is_empty() && next_numbers.is_empty() {
             return Step::Nothing;
         }
-        Step::Commit(Box::new(ChangeSet { changed_items, next_numbers, ..ChangeSet::default() }))
+        Step::Commit(Box::new(ChangeSet { next_numbers, changed_items, ..ChangeSet::default() }))
     }
 }
 
@@ -315,7 +317,7 @@ fn repaired(seen: &Slice, id: ItemId) -> Option<ItemChange> {
     let depth = u8::try_from(seen.ancestors(item).len()).unwrap_or(item.depth);
     let touched = Touched { derived: derived != item.derived, content: depth != item.depth, ..Touched::default() };
     touched.any().then(|| ItemChange {
-        item: Item { derived, depth, ..item.clone() },
+        item: Item { depth, derived, ..item.clone() },
         read_version: item.version,
         read_fence: item.fence.0,
         touched,

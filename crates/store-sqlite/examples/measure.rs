@@ -83,7 +83,13 @@ async fn main() {
             let plain = Scope { items: vec![leaf.id.into()], ..Default::default() };
             let full = Scope { items: vec![leaf.id.into()], around: Around { ancestors: true, notes: NoteReach::Heads, edges: EdgeReach::Shown, open_children: Some(1), open_descendants: Some(20), ..Default::default() }, project: ProjectRef::Id(project.id), ..Default::default() };
             let gate = Scope { items: vec![leaf.id.into()], around: Around { ancestors: true, notes: NoteReach::Bodies, ..Default::default() }, ..Default::default() };
-            for (what, scope) in [("view one", &plain), ("view one+ancestors+note bodies", &gate), ("view one+ancestors+heads+edges+children+descendants", &full)] {
+            let claim = ClaimBest { project: project.id, holder: name("x"), got: Default::default() }.scope();
+            let held = Scope { project: ProjectRef::Id(project.id), held_by: Some(name("x")), ..Default::default() };
+            let busy = Scope { project: ProjectRef::Id(project.id), busy: true, ..Default::default() };
+            let cand = Scope { project: ProjectRef::Id(project.id), candidates: Some(best(1)), ..Default::default() };
+            let cand8 = Scope { project: ProjectRef::Id(project.id), candidates: Some(best(8)), ..Default::default() };
+            let nothing = Scope::default();
+            for (what, scope) in [("view nothing", &nothing), ("view claim", &claim), ("view held", &held), ("view busy", &busy), ("view cand 1", &cand), ("view cand 8", &cand8), ("view one", &plain), ("view one+ancestors+note bodies", &gate), ("view one+ancestors+heads+edges+children+descendants", &full)] {
                 for _ in 0..50 { store.view(scope).await.unwrap(); }
                 let (begun, st) = (Instant::now(), store.statements());
                 for _ in 0..1000 { store.view(scope).await.unwrap(); }

@@ -257,7 +257,7 @@ impl Desk {
             for reply in batch.decided.drain(..) {
                 answer(reply, Ok(()));
             }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
         if batch.open && batch.wrote {
             match self.end("COMMIT").await {

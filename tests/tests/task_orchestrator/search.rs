@@ -107,6 +107,9 @@ fn lists_run_the_way_that_is_asked_for() {
             { "title": "b", "priority": "low", "complexity": 5 }, { "title": "c", "priority": "high" }, { "title": "a", "complexity": 1 },
         ]}),
     );
+    let c = search(&world, json!({ "query": "c" }))["items"][0]["id"].clone();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    world.ok("manage_items", json!({ "operation": "update", "items": [{ "id": c, "summary": "touched" }] }));
     for (by, order, expected) in [
         ("title", "asc", ["a", "b", "c"]),
         ("title", "desc", ["c", "b", "a"]),
@@ -114,7 +117,7 @@ fn lists_run_the_way_that_is_asked_for() {
         ("priority", "asc", ["b", "a", "c"]),
         ("complexity", "asc", ["a", "b", "c"]),
         ("createdAt", "asc", ["b", "c", "a"]),
-        ("modifiedAt", "desc", ["a", "c", "b"]),
+        ("modifiedAt", "desc", ["c", "b", "a"]),
     ] {
         assert_eq!(each(&search(&world, json!({ "sortBy": by, "sortOrder": order }))["items"], "title"), expected, "{by} {order}");
     }

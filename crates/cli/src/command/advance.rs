@@ -60,32 +60,33 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         Some(MoveResult::Refused(refused)) => return Err(session.refused(refused.error).await),
         None => return Err(Error::validation(Reason::TooFew, "nothing was moved").into()),
     };
-    let others = applied.cascades.iter().map(|cascade| cascade.item).chain(applied.unblocked.iter().map(|named| named.item));
+    let others =
+        applied.cascades.iter().map(|cascade| cascade.item).chain(applied.unblocked.iter().map(|named| named.item));
     let names = session.names(std::iter::once(applied.item).chain(others)).await?;
     shell.out.answer(&applied, |paint| render(&applied, &names, paint))
 }
 
 fn render(applied: &Applied, names: &Names, paint: Paint) -> Vec<String> {
-    let named = |item| names.get(item).cloned().unwrap_or_default();
+    let called = |item| names.get(item).cloned().unwrap_or_default();
     let mut lines = vec![format!(
         "{} {} → {}",
-        named(&applied.item),
+        called(&applied.item),
         escape::line(applied.from_status.as_str()),
         paint.good(&escape::line(applied.to_status.as_str()))
     )];
     for cascade in &applied.cascades {
         if cascade.applied {
-            lines.push(format!("  with it {}: {} → {}", named(&cascade.item), cascade.from_role, cascade.to_role));
+            lines.push(format!("  with it {}: {} → {}", called(&cascade.item), cascade.from_role, cascade.to_role));
             continue;
         }
-        lines.push(format!("  {} stays in {}:", named(&cascade.item), cascade.from_role));
+        lines.push(format!("  {} stays in {}:", called(&cascade.item), cascade.from_role));
         for refusal in &cascade.refusals {
             let remedy = paint.dim(&format!("→ {}", escape::line(&refusal.remedy)));
             lines.push(format!("    {}: {}  {remedy}", refusal.gate.as_str(), escape::line(&refusal.message)));
         }
     }
     for free in &applied.unblocked {
-        lines.push(format!("  unblocked {}", named(&free.item)));
+        lines.push(format!("  unblocked {}", called(&free.item)));
     }
     for note in applied.expected_notes.iter().filter(|note| note.required && !note.filled) {
         let about = paint.dim(&escape::line(&note.description));

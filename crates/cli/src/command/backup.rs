@@ -66,7 +66,11 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     crate::logging::start(&shell.around, None)?;
     let path = resolve(&shell.around, &args.path);
     if exists(&path)? {
-        return Err(Error::conflict(Reason::Duplicate, format!("{} is there already: name a new file", path.display())).into());
+        return Err(Error::conflict(
+            Reason::Duplicate,
+            format!("{} is there already: name a new file", path.display()),
+        )
+        .into());
     }
     if !path.parent().is_some_and(Path::is_dir) {
         return Err(Failure::environment(format!("{}: its folder is not there", path.display())));
@@ -77,7 +81,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     drop(progress);
     store.close().await;
     let bytes = std::fs::metadata(&path).map_or(0, |file| file.len());
-    let done = BackedUp { database: shell.location()?.path.display().to_string(), backup: path.display().to_string(), bytes };
+    let done =
+        BackedUp { database: shell.location()?.path.display().to_string(), backup: path.display().to_string(), bytes };
     shell.out.answer(&done, |_| vec![format!("wrote {} ({} KiB)", done.backup, done.bytes.div_ceil(1024))])
 }
 
@@ -93,7 +98,10 @@ pub(crate) async fn restore(shell: &Shell, args: RestoreArgs) -> Result<(), Fail
     }
     let there = exists(&database)?;
     if there && !args.force {
-        let message = format!("there is a database at {}: --force replaces it (it is kept under another name)", database.display());
+        let message = format!(
+            "there is a database at {}: --force replaces it (it is kept under another name)",
+            database.display()
+        );
         return Err(Error::conflict(Reason::Duplicate, message).into());
     }
     let progress = Progress::new(shell.out, "looking at the backup", None);
@@ -112,7 +120,8 @@ pub(crate) async fn restore(shell: &Shell, args: RestoreArgs) -> Result<(), Fail
     }
     copied.map_err(|error| Failure::environment(format!("{}: cannot be written: {error}", half.display())))?;
     let replaced = if there { Some(set_aside(&database).await?) } else { None };
-    let named = clear_logs(&database).and_then(|()| std::fs::rename(&half, &database)).and_then(|()| sync_folder(&database));
+    let named =
+        clear_logs(&database).and_then(|()| std::fs::rename(&half, &database)).and_then(|()| sync_folder(&database));
     named.map_err(|error| Failure::environment(format!("{}: cannot be put in place: {error}", database.display())))?;
     let done = Restored {
         database: database.display().to_string(),

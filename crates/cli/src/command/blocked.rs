@@ -4,7 +4,7 @@ use docket_core::query::BlockedItem;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{listing, values};
+use super::values;
 use crate::exit::Failure;
 use crate::output::{Paint, escape};
 use crate::session::{Access, Session, Shell};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use docket_core::command::{Claim, ClaimNext, ClaimOutcome, ClaimRequest, Claimed, Held, Offer, ReleaseOutcome, Wanted};
+use docket_core::command::{
+    Claim, ClaimNext, ClaimOutcome, ClaimRequest, Claimed, Held, Offer, ReleaseOutcome, Wanted,
+};
 use docket_core::model::{Role, Ttl};
 use docket_core::{Code, Error, Kind, Reason};
 use serde::Serialize;
@@ -84,14 +86,18 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let claim = Claim { project: session.scope(), claims, releases: Vec::new(), ready_only: args.ready };
     let claimed = session.engine.run(session.call(), claim).await?;
     let names = names(&session, &claimed).await?;
-    let refused: Vec<Error> = claimed.claims.iter().filter_map(|result| refusal(&result.asked, &result.outcome)).collect();
+    let refused: Vec<Error> =
+        claimed.claims.iter().filter_map(|result| refusal(&result.asked, &result.outcome)).collect();
     tell(shell, &claimed, &refused, claimed.claims.len(), |paint| {
         let held = claimed.claims.iter().filter_map(|result| match &result.outcome {
             ClaimOutcome::Held(held) => Some(held_line(held, &names, paint)),
-            ClaimOutcome::AlreadyClaimed { .. } | ClaimOutcome::Terminal | ClaimOutcome::NotReady | ClaimOutcome::NotFound(_) => None,
+            ClaimOutcome::AlreadyClaimed { .. }
+            | ClaimOutcome::Terminal
+            | ClaimOutcome::NotReady
+            | ClaimOutcome::NotFound(_) => None,
         });
-        let freed = claimed.auto_released.iter().map(|item| freed(names.get(item), paint));
-        held.chain(freed).collect()
+        let ended = claimed.auto_released.iter().map(|item| freed(names.get(item), paint));
+        held.chain(ended).collect()
     })
 }
 
@@ -150,9 +156,17 @@ fn offer_lines(offer: &Offer, names: &Names, paint: Paint) -> Vec<String> {
 }
 
 fn held_line(held: &Held, names: &Names, paint: Paint) -> String {
-    let until = held.claim.expires_at.map_or_else(|| "until released".to_owned(), |end| format!("until {}", listing::moment(end)));
+    let until = held
+        .claim
+        .expires_at
+        .map_or_else(|| "until released".to_owned(), |end| format!("until {}", listing::moment(end)));
     let item = names.get(&held.item).cloned().unwrap_or_else(|| held.item.to_string());
-    format!("{} {item} for {} {until}, fence {}", paint.good("claimed"), escape::line(held.claim.holder.as_str()), held.fence.0)
+    format!(
+        "{} {item} for {} {until}, fence {}",
+        paint.good("claimed"),
+        escape::line(held.claim.holder.as_str()),
+        held.fence.0
+    )
 }
 
 fn freed(item: Option<&String>, paint: Paint) -> String {
@@ -166,9 +180,16 @@ fn refusal(asked: &str, outcome: &ClaimOutcome) -> Option<Error> {
         ClaimOutcome::Held(_) => None,
         ClaimOutcome::AlreadyClaimed { retry_after_ms } => Some(Error {
             retry_after_ms: *retry_after_ms,
-            ..Error::new(Kind::Transient, Code::Conflict, Reason::AlreadyClaimed, format!("{asked} is claimed by somebody else"))
+            ..Error::new(
+                Kind::Transient,
+                Code::Conflict,
+                Reason::AlreadyClaimed,
+                format!("{asked} is claimed by somebody else"),
+            )
         }),
-        ClaimOutcome::Terminal => Some(Error::conflict(Reason::Terminal, format!("{asked} is closed: reopen it first"))),
+        ClaimOutcome::Terminal => {
+            Some(Error::conflict(Reason::Terminal, format!("{asked} is closed: reopen it first")))
+        }
         ClaimOutcome::NotReady => {
             Some(Error::conflict(Reason::NotReady, format!("{asked} is not ready: `docket why {asked}` says why")))
         }

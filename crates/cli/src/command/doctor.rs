@@ -62,7 +62,14 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let progress = Progress::new(shell.out, "looking at the file", None);
     let file = store.integrity().await?;
     drop(progress);
-    let mut report = Report { database: shell.location()?.path.display().to_string(), items: 0, edges: 0, file, rows: Vec::new(), repaired: 0 };
+    let mut report = Report {
+        database: shell.location()?.path.display().to_string(),
+        items: 0,
+        edges: 0,
+        file,
+        rows: Vec::new(),
+        repaired: 0,
+    };
     let mut keys = look(shell, &store, &mut report).await?.1;
     if args.repair {
         for _ in 0..ROUNDS {
@@ -85,7 +92,11 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
 }
 
 /// Looks at all rows; returns the items, and their keys.
-async fn look(shell: &Shell, store: &SqliteStore, report: &mut Report) -> Result<(Vec<Item>, BTreeMap<ItemId, Key>), Failure> {
+async fn look(
+    shell: &Shell,
+    store: &SqliteStore,
+    report: &mut Report,
+) -> Result<(Vec<Item>, BTreeMap<ItemId, Key>), Failure> {
     let progress = Progress::new(shell.out, "looking at rows", None);
     let snapshot = Snapshot::take(store, false, &progress).await?;
     drop(progress);
@@ -99,7 +110,8 @@ async fn look(shell: &Shell, store: &SqliteStore, report: &mut Report) -> Result
 }
 
 fn render(report: &Report, keys: &BTreeMap<ItemId, Key>, paint: Paint) -> Vec<String> {
-    let mut lines: Vec<String> = report.file.iter().map(|found| format!("{} {}", paint.bad("file:"), escape::line(found))).collect();
+    let mut lines: Vec<String> =
+        report.file.iter().map(|found| format!("{} {}", paint.bad("file:"), escape::line(found))).collect();
     for finding in report.rows.iter().take(SHOWN) {
         let item = finding.item.map(|id| keys.get(&id).map_or_else(|| id.to_string(), ToString::to_string));
         let item = item.map_or_else(String::new, |item| format!("{} ", paint.key(&item)));
@@ -121,7 +133,9 @@ fn render(report: &Report, keys: &BTreeMap<ItemId, Key>, paint: Paint) -> Vec<St
         lines.push(paint.dim("`docket doctor --repair` puts right what can be computed"));
     }
     if !report.file.is_empty() || report.rows.iter().any(|finding| !finding.repairable) {
-        lines.push(paint.dim("for the rest: `docket backup` or `docket export` now, then restore a backup that is whole"));
+        lines.push(
+            paint.dim("for the rest: `docket backup` or `docket export` now, then restore a backup that is whole"),
+        );
     }
     lines
 }

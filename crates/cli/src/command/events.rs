@@ -36,8 +36,8 @@ pub(crate) struct Args {
 
 /// Some events.
 #[derive(Serialize)]
-struct Events<'e> {
-    events: &'e [Event],
+struct Events {
+    events: Value,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
@@ -53,12 +53,14 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     };
     // Read first: whatever is committed after it is found by following.
     let head = session.store.head().await?;
-    let filter = EventFilter { project, item, since, newest_first: true, limit: args.limit.into(), ..EventFilter::default() };
+    let filter =
+        EventFilter { project, item, since, newest_first: true, limit: args.limit.into(), ..EventFilter::default() };
     let mut events = session.store.events(&filter).await?;
     events.reverse();
     if !args.follow {
         let names = names(&session, &events).await?;
-        return shell.out.answer(&Events { events: &events }, |paint| {
+        let answer = Events { events: super::without_credentials(&events)? };
+        return shell.out.answer(&answer, |paint| {
             if events.is_empty() {
                 return vec![paint.dim("nothing was done")];
             }
@@ -83,7 +85,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
 async fn print(session: &Session, events: &[Event]) -> Result<(), Failure> {
     let names = names(session, events).await?;
     for event in events {
-        session.out.answer_line(event, |paint| line(event, &names, paint))?;
+        session.out.answer_line(&super::without_credentials(event)?, |paint| line(event, &names, paint))?;
     }
     Ok(())
 }
@@ -91,7 +93,8 @@ async fn print(session: &Session, events: &[Event]) -> Result<(), Failure> {
 fn line(event: &Event, names: &Names, paint: Paint) -> String {
     let who = event.by.as_ref().map_or(&event.principal, |by| &by.actor.id);
     let item = event.item.map(|id| named(id, event, names));
-    let said = [item, Some(details(event, names))].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+    let said =
+        [item, Some(details(event, names))].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>();
     format!(
         "{} {} {} {}",
         paint.dim(&stamp(event.at)),
@@ -123,7 +126,8 @@ fn details(event: &Event, names: &Names) -> String {
         Verb::Edited => {
             let fields = event.data.get("set").and_then(Value::as_object);
             let kept = ["version", "modifiedAt", "claim"];
-            let fields = fields.into_iter().flat_map(|fields| fields.keys()).filter(|field| !kept.contains(&field.as_str()));
+            let fields =
+                fields.into_iter().flat_map(|fields| fields.keys()).filter(|field| !kept.contains(&field.as_str()));
             fields.map(|field| escape::line(field)).collect::<Vec<_>>().join(", ")
         }
         Verb::ProjectSet => text("slug").unwrap_or_default(),

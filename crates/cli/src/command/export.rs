@@ -67,14 +67,15 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     if let Some(slug) = shell.named_project()? {
         let project = snapshot.projects.iter().find(|project| project.slug == slug);
         let project = project.ok_or_else(|| Error::not_found(format!("no project \"{slug}\" in this database")))?.id;
-        narrow(shell, &mut snapshot, project);
+        narrow(&mut snapshot, project);
     }
     let lines = jsonl::write(&snapshot)?;
     let Some(path) = args.path.as_deref().filter(|path| *path != "-") else {
-        return shell.out.print(&lines);
+        return crate::output::print(&lines);
     };
     let path = resolve(&shell.around, path);
-    write_file(&path, &lines).map_err(|error| Failure::environment(format!("{}: cannot be written: {error}", path.display())))?;
+    write_file(&path, &lines)
+        .map_err(|error| Failure::environment(format!("{}: cannot be written: {error}", path.display())))?;
     let done = Exported {
         path: path.display().to_string(),
         projects: snapshot.projects.len(),
@@ -100,7 +101,8 @@ pub(crate) async fn import(shell: &Shell, args: ImportArgs) -> Result<(), Failur
     } else {
         let path = resolve(&shell.around, &args.path);
         let shown = path.display().to_string();
-        let file = std::fs::File::open(&path).map_err(|error| Failure::environment(format!("{shown}: cannot be read: {error}")))?;
+        let file = std::fs::File::open(&path)
+            .map_err(|error| Failure::environment(format!("{shown}: cannot be read: {error}")))?;
         read(BufReader::new(file), &shown)?
     };
     let session = shell.session(Access::Write).await?;
@@ -151,7 +153,9 @@ fn read(source: impl BufRead, shown: &str) -> Result<(docket_core::command::Impo
             break;
         }
         let taken = match std::str::from_utf8(&bytes) {
-            _ if bytes.len() > LINE_BYTES => Err(Error::validation(Reason::TooLong, format!("is longer than {LINE_BYTES} bytes"))),
+            _ if bytes.len() > LINE_BYTES => {
+                Err(Error::validation(Reason::TooLong, format!("is longer than {LINE_BYTES} bytes")))
+            }
             Err(_) => Err(Error::validation(Reason::BadUtf8, "is not UTF-8 text")),
             Ok(line) if line.trim().is_empty() => Ok(()),
             Ok(line) => reader.line(number, line),
@@ -174,16 +178,17 @@ fn at_line(shown: &str, line: Option<usize>, error: Error) -> Error {
 }
 
 /// Keeps one project, and the edges inside it.
-fn narrow(shell: &Shell, snapshot: &mut Snapshot, project: ProjectId) {
+fn narrow(snapshot: &mut Snapshot, project: ProjectId) {
     snapshot.projects.retain(|known| known.id == project);
     snapshot.items.retain(|item| item.project == project);
     let kept: BTreeSet<ItemId> = snapshot.items.iter().map(|item| item.id).collect();
     snapshot.notes.retain(|note| kept.contains(&note.item));
-    let touching = |edge: &docket_core::model::Edge| [edge.from, edge.to].iter().filter(|end| kept.contains(end)).count();
+    let touching =
+        |edge: &docket_core::model::Edge| [edge.from, edge.to].iter().filter(|end| kept.contains(end)).count();
     let crossing = snapshot.edges.iter().filter(|edge| touching(edge) == 1).count();
     snapshot.edges.retain(|edge| touching(edge) == 2);
     if crossing > 0 {
-        shell.out.remark(&format!("note: {} to other projects left out", super::count(crossing, "edge")));
+        crate::output::remark(&format!("note: {} to other projects left out", super::count(crossing, "edge")));
     }
 }
 

@@ -121,7 +121,12 @@ impl Answers {
         Ok(Self {
             slug: shell.named_project()?.or(configured),
             name: args.name.as_deref().map(Title::parse).transpose().map_err(|invalid| invalid.at("--name"))?,
-            prefix: args.prefix.as_deref().map(KeyPrefix::parse).transpose().map_err(|invalid| invalid.at("--prefix"))?,
+            prefix: args
+                .prefix
+                .as_deref()
+                .map(KeyPrefix::parse)
+                .transpose()
+                .map_err(|invalid| invalid.at("--prefix"))?,
             preset,
         })
     }
@@ -129,8 +134,14 @@ impl Answers {
     /// Refuses to pretend that a project which is there was made with these answers.
     fn check(&self, project: &Project) -> Result<(), Failure> {
         let differs = [
-            self.name.as_ref().filter(|name| **name != project.name).map(|_| format!("its name is \"{}\"", project.name)),
-            self.prefix.as_ref().filter(|prefix| **prefix != project.prefix).map(|_| format!("its prefix is {}", project.prefix)),
+            self.name
+                .as_ref()
+                .filter(|name| **name != project.name)
+                .map(|_| format!("its name is \"{}\"", project.name)),
+            self.prefix
+                .as_ref()
+                .filter(|prefix| **prefix != project.prefix)
+                .map(|_| format!("its prefix is {}", project.prefix)),
             self.preset
                 .filter(|preset| *preset != project.workflow.preset.as_str())
                 .map(|_| format!("its preset is {}", project.workflow.preset)),
@@ -166,7 +177,7 @@ fn database_path(shell: &Shell, folder: &Path) -> Result<PathBuf, Failure> {
     }
     let path = folder.join(DATABASE);
     if let Some(other) = location.ok().filter(|location| location.origin == Origin::Found && location.path != path) {
-        shell.out.remark(&format!(
+        crate::output::remark(&format!(
             "note: {} was used here until now; the new database takes its place in this folder",
             other.path.display()
         ));
@@ -176,14 +187,16 @@ fn database_path(shell: &Shell, folder: &Path) -> Result<PathBuf, Failure> {
 
 /// Keeps the database out of git, where it lies in a folder of its own.
 fn ignore(database: &Path) -> Result<(), Failure> {
-    let Some(folder) = database.parent().filter(|folder| folder.file_name().is_some_and(|name| name == ".docket")) else {
+    let Some(folder) = database.parent().filter(|folder| folder.file_name().is_some_and(|name| name == ".docket"))
+    else {
         return Ok(());
     };
     let file = folder.join(".gitignore");
     if crate::config::locate::exists(&file)? {
         return Ok(());
     }
-    std::fs::write(&file, "*\n").map_err(|error| Failure::environment(format!("{}: cannot be written: {error}", file.display())))
+    std::fs::write(&file, "*\n")
+        .map_err(|error| Failure::environment(format!("{}: cannot be written: {error}", file.display())))
 }
 
 fn folder_title(folder: &Path) -> Option<Title> {

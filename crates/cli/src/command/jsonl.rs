@@ -25,7 +25,8 @@ const HEADER: &str = "docket";
 pub(super) fn write(snapshot: &Snapshot) -> Result<Vec<String>, Failure> {
     let mut projects: Vec<&Project> = snapshot.projects.iter().collect();
     projects.sort_by(|a, b| a.slug.cmp(&b.slug));
-    let places: BTreeMap<ProjectId, usize> = projects.iter().enumerate().map(|(place, project)| (project.id, place)).collect();
+    let places: BTreeMap<ProjectId, usize> =
+        projects.iter().enumerate().map(|(place, project)| (project.id, place)).collect();
     let place = |item: &Item| (places.get(&item.project).copied().unwrap_or(usize::MAX), item.number);
     let mut items: Vec<&Item> = snapshot.items.iter().collect();
     items.sort_by_key(|item| place(item));
@@ -100,7 +101,8 @@ impl Reader {
             return Err((1, Error::validation(Reason::BadJson, "the file is empty")));
         }
         let import = std::mem::take(&mut self.import);
-        let projects: BTreeMap<ProjectId, &Project> = import.projects.iter().map(|project| (project.id, project)).collect();
+        let projects: BTreeMap<ProjectId, &Project> =
+            import.projects.iter().map(|project| (project.id, project)).collect();
         let items: BTreeMap<ItemId, &Item> = import.items.iter().map(|item| (item.id, item)).collect();
         for (line, id, key) in &self.keys {
             let item = items.get(id);
@@ -128,7 +130,10 @@ impl Reader {
     fn row(&mut self, number: usize, kind: &str, value: Value) -> Result<(), Error> {
         let id = value.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         if let Some(before) = self.lines.insert(id.clone(), number) {
-            return Err(Error::validation(Reason::Duplicate, format!("the id {} was in line {before} already", echo(&id))));
+            return Err(Error::validation(
+                Reason::Duplicate,
+                format!("the id {} was in line {before} already", echo(&id)),
+            ));
         }
         match kind {
             "project" => self.import.projects.push(parse(value)?),
@@ -157,7 +162,9 @@ impl Reader {
 /// A row, with every field that it has known to the model: a slip of the pen is no reason to lose a value.
 fn parse<T: DeserializeOwned + Serialize>(value: Value) -> Result<T, Error> {
     let given: Vec<String> = match &value {
-        Value::Object(fields) => fields.iter().filter(|(_, value)| !is_empty(value)).map(|(key, _)| key.clone()).collect(),
+        Value::Object(fields) => {
+            fields.iter().filter(|(_, value)| !is_empty(value)).map(|(key, _)| key.clone()).collect()
+        }
         _ => return Err(Error::validation(Reason::BadJson, "a row must be an object")),
     };
     let row: T = serde_json::from_value(value)
@@ -165,7 +172,9 @@ fn parse<T: DeserializeOwned + Serialize>(value: Value) -> Result<T, Error> {
     let kept = serde_json::to_value(&row).unwrap_or_default();
     match given.iter().find(|field| kept.get(field).is_none()) {
         None => Ok(row),
-        Some(field) => Err(Error::validation(Reason::UnknownField, format!("unknown field \"{}\"", echo(field))).at(field.clone())),
+        Some(field) => {
+            Err(Error::validation(Reason::UnknownField, format!("unknown field \"{}\"", echo(field))).at(field.clone()))
+        }
     }
 }
 
@@ -184,5 +193,5 @@ fn object<T: Serialize>(row: &T) -> Result<Map<String, Value>, Failure> {
 }
 
 fn line(kind: &str, row: Map<String, Value>) -> Result<String, Failure> {
-    Ok(json::compact(&json!({ kind: row }))?)
+    Ok(json::compact(&BTreeMap::from([(kind, row)]))?)
 }

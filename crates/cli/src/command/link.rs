@@ -35,7 +35,9 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  docket unlink WEB-4 WEB-7\n  docket unlink WEB-4 WEB-7 --kind blocks\n  docket unlink WEB-4 --all")]
+#[command(
+    after_help = "Examples:\n  docket unlink WEB-4 WEB-7\n  docket unlink WEB-4 WEB-7 --kind blocks\n  docket unlink WEB-4 --all"
+)]
 pub(crate) struct UnlinkArgs {
     /// One end
     item: String,
@@ -92,7 +94,10 @@ fn kind_of(text: &str) -> Result<(EdgeKind, bool), Failure> {
     let kind: EdgeKind = text.parse().map_err(|_: Invalid| {
         Error::validation(
             Reason::UnknownValue,
-            format!("the kind must be blocks, is-blocked-by, relates-to, supersedes or duplicate-of, not \"{}\"", echo(text)),
+            format!(
+                "the kind must be blocks, is-blocked-by, relates-to, supersedes or duplicate-of, not \"{}\"",
+                echo(text)
+            ),
         )
         .at("kind")
     })?;
@@ -100,9 +105,9 @@ fn kind_of(text: &str) -> Result<(EdgeKind, bool), Failure> {
 }
 
 fn line(edge: &Edge, names: &Names) -> String {
-    let named = |item| names.get(item).cloned().unwrap_or_default();
+    let called = |item| names.get(item).cloned().unwrap_or_default();
     let at = edge.unblock_at.map_or_else(String::new, |role| format!(" until {role}"));
-    format!("{} {} {}{at}", named(&edge.from), super::item::relation(edge, true), named(&edge.to))
+    format!("{} {} {}{at}", called(&edge.from), super::item::relation(edge, true), called(&edge.to))
 }
 
 async fn names(session: &Session, edges: &[Edge]) -> Result<Names, Failure> {

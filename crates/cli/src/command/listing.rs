@@ -15,17 +15,29 @@ pub(super) fn listed(session: &Session, item: &Item) -> Result<Value, Failure> {
 }
 
 /// The items of a list, for programs.
-pub(super) fn all_listed<'i>(session: &Session, items: impl IntoIterator<Item = &'i Item>) -> Result<Vec<Value>, Failure> {
+pub(super) fn all_listed<'i>(
+    session: &Session,
+    items: impl IntoIterator<Item = &'i Item>,
+) -> Result<Vec<Value>, Failure> {
     items.into_iter().map(|item| listed(session, item)).collect()
 }
 
 /// A table of items.
-pub(super) fn table<'i>(session: &Session, items: impl IntoIterator<Item = &'i Item>, now: Timestamp, paint: Paint) -> Vec<String> {
+pub(super) fn table<'i>(
+    session: &Session,
+    items: impl IntoIterator<Item = &'i Item>,
+    now: Timestamp,
+    paint: Paint,
+) -> Vec<String> {
     rows(session, items.into_iter().map(|item| (item, remarks(item, now))), paint)
 }
 
 /// A table of items with a remark on each.
-pub(super) fn rows<'i>(session: &Session, items: impl IntoIterator<Item = (&'i Item, String)>, paint: Paint) -> Vec<String> {
+pub(super) fn rows<'i>(
+    session: &Session,
+    items: impl IntoIterator<Item = (&'i Item, String)>,
+    paint: Paint,
+) -> Vec<String> {
     let mut rows = Rows::new(paint, &["KEY", "STATUS", "PRIORITY", "TITLE", ""]);
     for (item, remark) in items {
         rows.add(vec![
@@ -43,7 +55,11 @@ pub(super) fn rows<'i>(session: &Session, items: impl IntoIterator<Item = (&'i I
 pub(super) fn remarks(item: &Item, now: Timestamp) -> String {
     let mut remarks = Vec::new();
     if let Some(claim) = item.live_claim(now) {
-        remarks.push(claim.remaining_ms(now).map_or_else(|| "claimed".to_owned(), |left| format!("claimed for {}", seconds(left))));
+        remarks.push(
+            claim
+                .remaining_ms(now)
+                .map_or_else(|| "claimed".to_owned(), |left| format!("claimed for {}", seconds(left))),
+        );
     }
     if item.role.is_open() && item.derived.blockers > 0 {
         remarks.push(format!("waits for {}", item.derived.blockers));

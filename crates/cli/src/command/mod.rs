@@ -58,7 +58,7 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
         Verb::Restore(args) => backup::restore(shell, args).await,
         Verb::Export(args) => export::run(shell, args).await,
         Verb::Import(args) => export::import(shell, args).await,
-        Verb::Completions(args) => completions::run(shell, &args),
+        Verb::Completions(args) => completions::run(&args),
     }
 }
 
@@ -71,6 +71,13 @@ fn count(number: usize, what: &str) -> String {
 fn to_value<T: Serialize>(answer: &T) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(answer).map_err(std::io::Error::from)?;
     strip(&mut value, "claim", "holder");
+    Ok(value)
+}
+
+/// Notes and events without the credentials that their actors gave.
+fn without_credentials<T: Serialize>(answer: &T) -> Result<Value, Failure> {
+    let mut value = serde_json::to_value(answer).map_err(std::io::Error::from)?;
+    without_proofs(&mut value);
     Ok(value)
 }
 

@@ -70,7 +70,9 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         limit: args.limit.into(),
     };
     let ready = session.engine.next(&query).await?;
-    let items = ready.iter().map(|ready| Ok(ReadyItem { item: listing::listed(&session, &ready.item)?, is_claimed: ready.is_claimed }));
+    let items = ready
+        .iter()
+        .map(|ready| Ok(ReadyItem { item: listing::listed(&session, &ready.item)?, is_claimed: ready.is_claimed }));
     let answer = Next { items: items.collect::<Result<_, Failure>>()? };
     shell.out.answer(&answer, |paint| {
         if ready.is_empty() {

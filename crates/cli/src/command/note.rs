@@ -24,7 +24,9 @@ pub(crate) enum Act {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  docket note set WEB-7 plan \"First the lexer.\"\n  docket note set WEB-7 plan --file plan.md\n  git log -3 | docket note set WEB-7 changes -")]
+#[command(
+    after_help = "Examples:\n  docket note set WEB-7 plan \"First the lexer.\"\n  docket note set WEB-7 plan --file plan.md\n  git log -3 | docket note set WEB-7 changes -"
+)]
 pub(crate) struct SetArgs {
     /// The item
     item: String,
@@ -98,8 +100,15 @@ async fn set(shell: &Shell, args: SetArgs) -> Result<(), Failure> {
             lines.push(format!("{} {} ({})", paint.good("wrote"), escape::line(note.key.as_str()), note.phase));
             lines.extend(note.warning.iter().map(|warning| format!("  warning: {}", escape::line(warning))));
         }
-        for progress in written.items.values().filter_map(|item| item.guide.progress).filter(|progress| progress.total > 0) {
-            lines.push(paint.dim(&format!("  {} of {} required notes of this phase are written", progress.filled, progress.total)));
+        for progress in
+            written.items.values().filter_map(|item| item.guide.progress).filter(|progress| progress.total > 0)
+        {
+            lines.push(
+                paint.dim(&format!(
+                    "  {} of {} required notes of this phase are written",
+                    progress.filled, progress.total
+                )),
+            );
         }
         lines
     })
@@ -115,14 +124,14 @@ async fn show(shell: &Shell, args: ShowArgs) -> Result<(), Failure> {
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         Error::not_found(format!("{item} has no note \"{key}\"; it has {known}"))
     })?;
-    shell.out.answer(&note, |_| vec![escape::block(note.body.as_str())])
+    shell.out.answer(&super::without_credentials(&note)?, |_| vec![escape::block(note.body.as_str())])
 }
 
 async fn list(shell: &Shell, args: ListArgs) -> Result<(), Failure> {
     let item = values::item(&args.item)?;
     let session = shell.session(Access::Read).await?;
     let notes = of_item(&session, &item).await?;
-    shell.out.answer(&notes, |paint| {
+    shell.out.answer(&super::without_credentials(&notes)?, |paint| {
         let mut rows = Rows::new(paint, &["KEY", "PHASE", "CHARACTERS", "CHANGED", "BY"]);
         for note in &notes {
             rows.add(vec![

@@ -1,9 +1,9 @@
 //! `docket overview`: how the project stands, on one screen.
 
+use docket_core::limits;
 use docket_core::model::{Item, Role};
 use docket_core::query::{Health, Overview};
 use docket_core::store::{ChildTally, ClaimTally};
-use docket_core::limits;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -67,7 +67,10 @@ fn render(session: &Session, title: &str, overview: &Overview, health: &Health, 
     }
     let claims = health.claims;
     lines.push(String::new());
-    lines.push(paint.dim(&format!("claims: {} live, {} run out, {} items without one", claims.active, claims.expired, claims.unclaimed)));
+    lines.push(paint.dim(&format!(
+        "claims: {} live, {} run out, {} items without one",
+        claims.active, claims.expired, claims.unclaimed
+    )));
     lines
 }
 

@@ -22,7 +22,9 @@ pub(crate) enum Act {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  docket project set web --name \"Web shop\" --prefix WEB --preset standard\n  docket project set              apply docket.toml now")]
+#[command(
+    after_help = "Examples:\n  docket project set web --name \"Web shop\" --prefix WEB --preset standard\n  docket project set              apply docket.toml now"
+)]
 pub(crate) struct SetArgs {
     /// The project's slug: lower-case letters, digits and hyphens [default: the project at hand]
     slug: Option<String>,
@@ -68,7 +70,8 @@ async fn show(shell: &Shell) -> Result<(), Failure> {
 }
 
 async fn set(shell: &Shell, args: SetArgs) -> Result<(), Failure> {
-    let workflow = args.preset.as_deref().map(Workflow::preset).transpose().map_err(|invalid| invalid.at("--preset"))?;
+    let workflow =
+        args.preset.as_deref().map(Workflow::preset).transpose().map_err(|invalid| invalid.at("--preset"))?;
     let slug = args.slug.as_deref().map(Slug::parse).transpose().map_err(|invalid| invalid.at("SLUG"))?;
     let name = args.name.as_deref().map(Title::parse).transpose().map_err(|invalid| invalid.at("--name"))?;
     let prefix = args.prefix.as_deref().map(KeyPrefix::parse).transpose().map_err(|invalid| invalid.at("--prefix"))?;
@@ -86,7 +89,8 @@ async fn set(shell: &Shell, args: SetArgs) -> Result<(), Failure> {
     };
     let project = apply_rules(&session.engine, session.caller(), &config, &project).await?;
     if args.preset.as_deref().is_some_and(|preset| project.workflow.preset.as_str() != preset) {
-        let message = format!("docket.toml sets the preset of this project to {}: change it there", project.workflow.preset);
+        let message =
+            format!("docket.toml sets the preset of this project to {}: change it there", project.workflow.preset);
         return Err(Error::conflict(Reason::BadValue, message).at("preset").into());
     }
     shell.out.answer(&project, |paint| render(&project, paint))
@@ -125,7 +129,12 @@ fn render(project: &Project, paint: Paint) -> Vec<String> {
     for (name, schema) in &project.schemas.types {
         for rule in &schema.notes {
             let required = if rule.required { "yes" } else { "no" };
-            rows.add(vec![Text::key(name), Text::plain(rule.key.as_str()), Text::plain(rule.phase.as_str()), Text::dim(required)]);
+            rows.add(vec![
+                Text::key(name),
+                Text::plain(rule.key.as_str()),
+                Text::plain(rule.phase.as_str()),
+                Text::dim(required),
+            ]);
         }
     }
     if !rows.is_empty() {

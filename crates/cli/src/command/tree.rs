@@ -51,26 +51,23 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let item = args.item.as_deref().map(values::item).transpose()?;
     let session = shell.session(Access::Read).await?;
     let around = Around { subtree: Some(MOST), ..Around::default() };
-    let (roots, seen, cut) = match &item {
-        Some(item) => {
-            let seen = session.engine.show(&session.scope(), std::slice::from_ref(item), around).await?;
-            (vec![seen.resolve(item)?.id], seen, false)
-        }
-        None => {
-            let filter = Filter {
-                project: session.project_ref()?,
-                parent: Some(None),
-                sort: SortBy::CreatedAt,
-                order: Order::Asc,
-                limit: limits::PAGE,
-                count: true,
-                ..Filter::default()
-            };
-            let found = session.engine.find(&filter).await?;
-            let named: Vec<ItemRef> = found.items.iter().map(|item| ItemRef::Id(item.id)).collect();
-            let seen = session.engine.show(&ProjectRef::Any, &named, around).await?;
-            (found.items.iter().map(|item| item.id).collect(), seen, found.total > found.items.len() as u64)
-        }
+    let (roots, seen, cut) = if let Some(item) = &item {
+        let seen = session.engine.show(&session.scope(), std::slice::from_ref(item), around).await?;
+        (vec![seen.resolve(item)?.id], seen, false)
+    } else {
+        let filter = Filter {
+            project: session.project_ref()?,
+            parent: Some(None),
+            sort: SortBy::CreatedAt,
+            order: Order::Asc,
+            limit: limits::PAGE,
+            count: true,
+            ..Filter::default()
+        };
+        let found = session.engine.find(&filter).await?;
+        let named: Vec<ItemRef> = found.items.iter().map(|item| ItemRef::Id(item.id)).collect();
+        let seen = session.engine.show(&ProjectRef::Any, &named, around).await?;
+        (found.items.iter().map(|item| item.id).collect(), seen, found.total > found.items.len() as u64)
     };
     let tree = Tree::new(&seen, args.all);
     let forest = Forest {

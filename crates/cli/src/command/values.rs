@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::session::resolve;
 
 /// Longest time that `--wait` may ask for.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
 
 /// An item as the caller spelled it.
 pub(super) fn item(text: &str) -> Result<ItemRef, Failure> {
@@ -95,14 +95,20 @@ pub(super) fn order(text: &str) -> Result<Order, String> {
 }
 
 /// A long text: as it is, out of a file, or from standard input where the file is `-`.
-pub(super) fn text(around: &Surroundings, given: Option<&str>, file: Option<&str>, field: &str) -> Result<Option<Text>, Failure> {
+pub(super) fn text(
+    around: &Surroundings,
+    given: Option<&str>,
+    file: Option<&str>,
+    field: &str,
+) -> Result<Option<Text>, Failure> {
     let text = match (given, file) {
         (Some("-"), None) | (None, Some("-")) => read(std::io::stdin().lock(), "standard input")?,
         (Some(text), _) => text.to_owned(),
         (None, Some(path)) => {
             let path = resolve(around, path);
             let shown = path.display().to_string();
-            let file = std::fs::File::open(&path).map_err(|error| Failure::environment(format!("{shown}: cannot be read: {error}")))?;
+            let file = std::fs::File::open(&path)
+                .map_err(|error| Failure::environment(format!("{shown}: cannot be read: {error}")))?;
             read(file, &shown)?
         }
         (None, None) => return Ok(None),
@@ -132,18 +138,22 @@ mod tests {
 
     #[test]
     fn times_have_units() {
-        for (text, length) in [("0", 0), ("90", 90), ("90s", 90), ("15m", 900), ("2h", 7200), ("1d", 86_400), ("-1", -1)] {
-            assert_eq!(seconds(text).unwrap(), length, "{text}");
+        for (text, length) in
+            [("0", 0), ("90", 90), ("90s", 90), ("15m", 900), ("2h", 7200), ("1d", 86_400), ("-1", -1)]
+        {
+            assert_eq!(seconds(text).expect(text), length, "{text}");
         }
-        for text in ["", "s", "1w", "0.5", "1e18", "९", "1 h", "99999999999999999999", "9223372036854775807d", "+", "1hh"] {
+        for text in
+            ["", "s", "1w", "0.5", "1e18", "९", "1 h", "99999999999999999999", "9223372036854775807d", "+", "1hh"]
+        {
             assert!(seconds(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_moment_has_a_zone_or_lies_in_the_past() {
-        assert_eq!(moment("2026-01-31T12:00:00Z", "--since").unwrap().to_string(), "2026-01-31T12:00:00.000Z");
-        assert!(moment("2h", "--since").unwrap() < moment("1h", "--since").unwrap());
+        assert_eq!(moment("2026-01-31T12:00:00Z", "--since").expect("a time").to_string(), "2026-01-31T12:00:00.000Z");
+        assert!(moment("2h", "--since").expect("a time") < moment("1h", "--since").expect("a time"));
         for text in ["2026-01-31T12:00:00", "yesterday", "-2h", ""] {
             assert!(moment(text, "--since").is_err(), "{text}");
         }

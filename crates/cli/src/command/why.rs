@@ -63,21 +63,29 @@ fn render(session: &Session, reasons: &[Why], names: &Names, paint: Paint) -> Ve
 
 /// What stands in the way of an item, and what would clear it.
 pub(super) fn obstacle(obstacle: &Obstacle, names: &Names, paint: Paint) -> String {
-    let named = |item: &ItemId| names.get(item).cloned().unwrap_or_else(|| item.to_string());
+    let called = |item: &ItemId| names.get(item).cloned().unwrap_or_else(|| item.to_string());
     let what = match &obstacle.what {
         What::Closed => "it is closed".to_owned(),
         What::Blocked => "it was put aside".to_owned(),
         What::NotClaimable { status } => format!("work in {} is not handed out", escape::line(status)),
         What::WaitsFor(blocker) => {
-            format!("waits for {}, in {}, to reach {}", named(&blocker.item), blocker.current_role, blocker.required_role)
+            format!(
+                "waits for {}, in {}, to reach {}",
+                called(&blocker.item),
+                blocker.current_role,
+                blocker.required_role
+            )
         }
-        What::SupersededBy { item } => format!("superseded by {}", named(item)),
-        What::DuplicateOf { item } => format!("a duplicate of {}", named(item)),
-        What::Claimed { until } => {
-            until.map_or_else(|| "claimed until released".to_owned(), |until| format!("claimed until {}", listing::moment(until)))
+        What::SupersededBy { item } => format!("superseded by {}", called(item)),
+        What::DuplicateOf { item } => format!("a duplicate of {}", called(item)),
+        What::Claimed { until } => until.map_or_else(
+            || "claimed until released".to_owned(),
+            |until| format!("claimed until {}", listing::moment(until)),
+        ),
+        What::CollidesWith { item } => format!("uses what the claimed {} uses", called(item)),
+        What::NeedsCapabilities { capabilities } => {
+            format!("needs an agent that can {}", escape::line(&capabilities.join(", ")))
         }
-        What::CollidesWith { item } => format!("uses what the claimed {} uses", named(item)),
-        What::NeedsCapabilities { capabilities } => format!("needs an agent that can {}", escape::line(&capabilities.join(", "))),
     };
     format!("{what}  {}", paint.dim(&format!("→ {}", escape::line(&obstacle.remedy))))
 }
@@ -87,6 +95,10 @@ pub(super) fn other(obstacle: &Obstacle) -> Option<ItemId> {
     match &obstacle.what {
         What::WaitsFor(blocker) => Some(blocker.item),
         What::SupersededBy { item } | What::DuplicateOf { item } | What::CollidesWith { item } => Some(*item),
-        What::Closed | What::Blocked | What::NotClaimable { .. } | What::Claimed { .. } | What::NeedsCapabilities { .. } => None,
+        What::Closed
+        | What::Blocked
+        | What::NotClaimable { .. }
+        | What::Claimed { .. }
+        | What::NeedsCapabilities { .. } => None,
     }
 }

@@ -117,10 +117,12 @@ fn workflow(field: &Field<'_>, config: &mut Configuration) -> Result<(), ConfigE
         patch.statuses = Some(field.list()?.iter().map(status).collect::<Result<_, _>>()?);
     }
     if let Some(field) = settings.get("gates") {
-        patch.gates = Some(field.list()?.iter().map(|gate| gate.one_of(&GATES)).collect::<Result<BTreeSet<Gate>, _>>()?);
+        patch.gates =
+            Some(field.list()?.iter().map(|gate| gate.one_of(&GATES)).collect::<Result<BTreeSet<Gate>, _>>()?);
     }
     if let Some(field) = settings.get("ranking") {
-        let known = [("priority", RankBy::Priority), ("unblocks", RankBy::Unblocks), ("complexity", RankBy::Complexity)];
+        let known =
+            [("priority", RankBy::Priority), ("unblocks", RankBy::Unblocks), ("complexity", RankBy::Complexity)];
         patch.ranking = Some(field.list()?.iter().map(|by| by.one_of(&known)).collect::<Result<_, _>>()?);
     }
     if let Some(field) = settings.get("claims") {

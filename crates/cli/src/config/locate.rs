@@ -54,7 +54,8 @@ impl Surroundings {
             .map_err(|error| Failure::environment(format!("the working folder cannot be read: {error}")))?;
         let home = std::env::home_dir().filter(|home| home.is_absolute());
         let data = variable("XDG_DATA_HOME")?.map(PathBuf::from).filter(|folder| folder.is_absolute());
-        let data_folder = data.or_else(|| home.map(|home| home.join(".local/share"))).map(|folder| folder.join("docket"));
+        let data_folder =
+            data.or_else(|| home.map(|home| home.join(".local/share"))).map(|folder| folder.join("docket"));
         Ok(Self {
             cwd,
             docket_db: variable("DOCKET_DB")?,
@@ -120,7 +121,9 @@ fn parse_database(named: &str) -> Result<PathBuf, Failure> {
     };
     match path {
         "" => Err(Failure::environment("--db names no file: write sqlite:PATH, or a plain path")),
-        ":memory:" => Err(Failure::environment("--db: a database in memory would be gone with the process: name a file")),
+        ":memory:" => {
+            Err(Failure::environment("--db: a database in memory would be gone with the process: name a file"))
+        }
         path if path.contains('\0') => Err(Failure::environment("--db: a path cannot hold a NUL character")),
         path => Ok(PathBuf::from(path)),
     }

@@ -137,14 +137,14 @@ impl Configuration {
     }
 
     /// The workflow that the files ask for, given the one there is; `None` when they say nothing of it.
-    pub(crate) fn workflow(&self, present: Option<&Workflow>, otherwise: &str) -> Result<Option<Workflow>, Invalid> {
+    pub(crate) fn workflow(&self, stored: Option<&Workflow>, otherwise: &str) -> Result<Option<Workflow>, Invalid> {
         if self.workflow.is_none() && self.project.preset.is_none() {
             return Ok(None);
         }
-        let base = match (self.project.preset, present) {
+        let base = match (self.project.preset, stored) {
             (Some(preset), _) => Workflow::preset(preset)?,
             // A preset that a newer version brought stays as it is stored.
-            (None, Some(present)) => Workflow::preset(present.preset.as_str()).unwrap_or_else(|_| present.clone()),
+            (None, Some(stored)) => Workflow::preset(stored.preset.as_str()).unwrap_or_else(|_| stored.clone()),
             (None, None) => Workflow::preset(otherwise)?,
         };
         let workflow = self.workflow.clone().unwrap_or_default().onto(base);
@@ -154,7 +154,10 @@ impl Configuration {
 
     /// Whether the files say anything of a project's rules.
     pub(crate) fn has_rules(&self) -> bool {
-        self.workflow.is_some() || self.schemas.is_some() || self.project.preset.is_some() || self.project.name.is_some()
+        self.workflow.is_some()
+            || self.schemas.is_some()
+            || self.project.preset.is_some()
+            || self.project.name.is_some()
     }
 }
 

@@ -13,7 +13,11 @@ pub(crate) fn nearest<'k>(text: &str, known: &[&'k str]) -> Option<&'k str> {
         let distance = distance(&wanted, &name);
         (distance <= (name.len().max(wanted.len()) / 3).max(1)).then_some(distance)
     };
-    known.iter().filter_map(|name| Some((distance(name)?, *name))).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+    known
+        .iter()
+        .filter_map(|name| Some((distance(name)?, *name)))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }
 
 /// How many letters must be changed, added, removed or swapped with their neighbour to make one word of the other.

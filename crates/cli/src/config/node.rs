@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use docket_core::{Invalid, echo};
 
@@ -137,11 +136,6 @@ impl<'n> Field<'n> {
             }
             other => Err(self.mismatch("a whole number", other)),
         }
-    }
-
-    /// A text that one of the model's types accepts.
-    pub(crate) fn parsed<T: FromStr<Err = Invalid>>(&self) -> Result<T, ConfigError> {
-        self.parsed_by(str::parse)
     }
 
     /// A text that a parser of the model accepts.

@@ -28,7 +28,7 @@ pub(crate) fn read_file(path: &Path) -> Result<String, ConfigError> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+        let line = String::from_utf8_lossy(&error.as_bytes()[..good]).lines().count().max(1) as u64;
         ConfigError { place: Some(Place { line, column: 1 }), ..bad("is not UTF-8 text".to_owned()) }
     })
 }
@@ -96,9 +96,8 @@ fn toml_table(text: &str, table: &DeTable<'_>) -> Value {
 fn toml_node(text: &str, start: usize, value: &DeValue<'_>) -> Node {
     let value = match value {
         DeValue::String(text) => Value::Text(text.to_string()),
-        DeValue::Integer(number) => {
-            i64::from_str_radix(number.as_str(), number.radix()).map_or(Value::Other("a number out of range"), Value::Integer)
-        }
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or(Value::Other("a number out of range"), Value::Integer),
         DeValue::Float(_) => Value::Other("a fraction"),
         DeValue::Boolean(flag) => Value::Flag(*flag),
         DeValue::Datetime(_) => Value::Other("a date"),

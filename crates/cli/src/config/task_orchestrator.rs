@@ -88,7 +88,10 @@ fn notes(field: Option<Field<'_>>, warnings: &mut Vec<String>) -> Result<Vec<Not
     for field in field.list()? {
         let rule = note(&field, warnings)?;
         if rules.iter().any(|known| known.key == rule.key) {
-            warnings.push(format!("{}; the first one counts", field.error(format!("there is a note \"{}\" here already", rule.key))));
+            warnings.push(format!(
+                "{}; the first one counts",
+                field.error(format!("there is a note \"{}\" here already", rule.key))
+            ));
             continue;
         }
         rules.push(rule);
@@ -99,7 +102,10 @@ fn notes(field: Option<Field<'_>>, warnings: &mut Vec<String>) -> Result<Vec<Not
 fn note(field: &Field<'_>, warnings: &mut Vec<String>) -> Result<NoteRule, ConfigError> {
     let mut settings = field.settings()?;
     let key = settings.get_set("key").ok_or_else(|| field.error("a note needs a key"))?.parsed_by(Name::parse)?;
-    let phase = settings.get_set("role").ok_or_else(|| field.error("a note needs a role: queue, work or review"))?.one_of(&PHASES)?;
+    let phase = settings
+        .get_set("role")
+        .ok_or_else(|| field.error("a note needs a role: queue, work or review"))?
+        .one_of(&PHASES)?;
     let text = |field: Option<Field<'_>>| field.map(|field| field.text().map(ToOwned::to_owned)).transpose();
     let long = settings.get_set("maxLength").or_else(|| settings.get_set("max_length"));
     let rule = NoteRule {
@@ -150,7 +156,11 @@ fn trait_of(field: &Field<'_>, shared: &BTreeSet<String>, warnings: &mut Vec<Str
 }
 
 /// The name of a resource that is used alone; an advisory one keeps nobody away.
-fn resource(field: &Field<'_>, shared: &BTreeSet<String>, warnings: &mut Vec<String>) -> Result<Option<Name>, ConfigError> {
+fn resource(
+    field: &Field<'_>,
+    shared: &BTreeSet<String>,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Name>, ConfigError> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mode {
         Exclusive,
@@ -158,7 +168,8 @@ fn resource(field: &Field<'_>, shared: &BTreeSet<String>, warnings: &mut Vec<Str
     }
     let (key, mode) = if field.is_table() {
         let mut settings = field.settings()?;
-        let key = settings.get_set("key").ok_or_else(|| field.error("a resource needs a key"))?.parsed_by(Name::parse)?;
+        let key =
+            settings.get_set("key").ok_or_else(|| field.error("a resource needs a key"))?.parsed_by(Name::parse)?;
         let modes = [("exclusive", Mode::Exclusive), ("advisory", Mode::Advisory)];
         let mode = settings.get_set("mode").map(|field| field.one_of(&modes)).transpose()?.unwrap_or(Mode::Exclusive);
         settings.get("ttlSeconds");
@@ -193,7 +204,11 @@ fn labels(field: &Field<'_>, warnings: &mut Vec<String>) -> Result<BTreeMap<Trig
     Ok(labels)
 }
 
-fn authentication(field: &Field<'_>, config: &mut Configuration, warnings: &mut Vec<String>) -> Result<(), ConfigError> {
+fn authentication(
+    field: &Field<'_>,
+    config: &mut Configuration,
+    warnings: &mut Vec<String>,
+) -> Result<(), ConfigError> {
     let mut settings = field.settings()?;
     if let Some(field) = settings.get_set("enabled") {
         config.identity.require_actor = Some(field.flag()?);

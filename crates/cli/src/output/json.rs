@@ -83,10 +83,13 @@ mod tests {
     #[test]
     fn harmful_characters_are_escaped_and_read_back_the_same() {
         let text = "a\u{9b}2J\u{202e}b\u{7f}\u{e0041}\u{1b}[0m \"q\" \\ 漢";
-        for written in [super::compact(&text).unwrap(), super::pretty(&[text]).unwrap()] {
+        for written in [super::compact(&text).expect("JSON"), super::pretty(&[text]).expect("JSON")] {
             assert!(!written.chars().any(|c| super::is_harmful(c) && c != '\n'), "{written:?}");
-            assert!(written.contains("\\u009b") && written.contains("\\udb40\\udc41") && written.contains('漢'), "{written}");
+            assert!(
+                written.contains("\\u009b") && written.contains("\\udb40\\udc41") && written.contains('漢'),
+                "{written}"
+            );
         }
-        assert_eq!(serde_json::from_str::<String>(&super::compact(&text).unwrap()).unwrap(), text);
+        assert_eq!(serde_json::from_str::<String>(&super::compact(&text).expect("JSON")).expect("text"), text);
     }
 }

@@ -68,33 +68,41 @@ impl Output {
     }
 
     /// One answer: the engine's type for programs, lines for people.
-    pub(crate) fn answer<T: Serialize>(self, value: &T, lines: impl FnOnce(Paint) -> Vec<String>) -> Result<(), Failure> {
+    pub(crate) fn answer<T: Serialize>(
+        self,
+        value: &T,
+        lines: impl FnOnce(Paint) -> Vec<String>,
+    ) -> Result<(), Failure> {
         if self.json {
-            return self.print(&[json::pretty(value)?]);
+            return print(&[json::pretty(value)?]);
         }
-        self.print(&lines(self.paint))
+        print(&lines(self.paint))
     }
 
     /// One answer of many, on a line of its own.
-    pub(crate) fn answer_line<T: Serialize>(self, value: &T, line: impl FnOnce(Paint) -> String) -> Result<(), Failure> {
+    pub(crate) fn answer_line<T: Serialize>(
+        self,
+        value: &T,
+        line: impl FnOnce(Paint) -> String,
+    ) -> Result<(), Failure> {
         let line = if self.json { json::compact(value)? } else { line(self.paint) };
-        self.print(&[line])
+        print(&[line])
     }
+}
 
-    /// Lines as they are.
-    pub(crate) fn print(self, lines: &[String]) -> Result<(), Failure> {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        for line in lines {
-            writeln!(out, "{line}")?;
-        }
-        out.flush()?;
-        Ok(())
+/// Lines on standard output, as they are.
+pub(crate) fn print(lines: &[String]) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for line in lines {
+        writeln!(out, "{line}")?;
     }
+    out.flush()?;
+    Ok(())
+}
 
-    /// A word to whoever watches, beside the answer. Nobody may be there to hear it.
-    pub(crate) fn remark(self, text: &str) {
-        _ = writeln!(io::stderr().lock(), "{}", escape::block(text));
-    }
+/// A word to whoever watches, beside the answer. Nobody may be there to hear it.
+pub(crate) fn remark(text: &str) {
+    say(&escape::block(text));
 }
 
 /// Whether colour is wanted and understood: see no-color.org.
@@ -151,7 +159,11 @@ pub(crate) fn error_text(error: &Error, names: &Names, paint: Paint) -> String {
         lines.push(format!("{} {}", paint.bad("error:"), escape::line(what)));
     }
     for refusal in &error.refusals {
-        lines.push(format!("  {} {}", paint.bold(&format!("{}:", refusal.gate.as_str())), escape::line(&refusal.message)));
+        lines.push(format!(
+            "  {} {}",
+            paint.bold(&format!("{}:", refusal.gate.as_str())),
+            escape::line(&refusal.message)
+        ));
         for blocker in &refusal.blockers {
             let item = names.get(&blocker.item).cloned().unwrap_or_else(|| blocker.item.to_string());
             lines.push(format!("    {item} is in {}, must reach {}", blocker.current_role, blocker.required_role));
@@ -179,7 +191,10 @@ const HINTS: [(Reason, &str); 8] = [
     (Reason::StoreCorrupt, "`docket doctor` says what is damaged; `docket restore` brings a backup back"),
     (Reason::StoreNewer, "use the newer docket that wrote it"),
     (Reason::StoreForeign, "--db names the database; `docket init` makes a new one"),
-    (Reason::RejectedByPolicy, "the policy is set by [identity] in docket.toml, .taskorchestrator/config.yaml or DEGRADED_MODE_POLICY"),
+    (
+        Reason::RejectedByPolicy,
+        "the policy is set by [identity] in docket.toml, .taskorchestrator/config.yaml or DEGRADED_MODE_POLICY",
+    ),
 ];
 
 fn hint(error: &Error) -> Option<&'static str> {

@@ -48,21 +48,21 @@ impl Rows {
 
 /// The text of one cell, and how it looks.
 pub(crate) struct Text {
-    text: String,
+    shown: String,
     colour: Option<Color>,
     bold: bool,
 }
 
 impl Text {
     pub(crate) fn plain(text: impl AsRef<str>) -> Self {
-        Self { text: escape::line(text.as_ref()), colour: None, bold: false }
+        Self { shown: escape::line(text.as_ref()), colour: None, bold: false }
     }
 
     pub(crate) fn key(text: impl AsRef<str>) -> Self {
         Self { colour: Some(Color::Cyan), ..Self::plain(text) }
     }
 
-    pub(crate) fn number(number: impl ToString) -> Self {
+    pub(crate) fn number(number: impl std::fmt::Display) -> Self {
         Self::plain(number.to_string())
     }
 
@@ -84,7 +84,7 @@ impl Text {
     }
 
     fn into_cell(self, paint: Paint) -> Cell {
-        let mut cell = Cell::new(self.text);
+        let mut cell = Cell::new(self.shown);
         if paint.colour {
             if let Some(colour) = self.colour {
                 cell = cell.fg(colour);

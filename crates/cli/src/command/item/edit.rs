@@ -125,9 +125,12 @@ fn patch(shell: &Shell, args: &Args) -> Result<Patch, Failure> {
     for field in &args.clear {
         clear(&mut patch, field)?;
     }
-    let nothing = Patch { expected_version: patch.expected_version, fence: patch.fence, ..Patch::of(patch.item.clone()) };
+    let nothing =
+        Patch { expected_version: patch.expected_version, fence: patch.fence, ..Patch::of(patch.item.clone()) };
     if patch == nothing {
-        return Err(Error::validation(Reason::TooFew, "nothing to change was given: see `docket item edit --help`").into());
+        return Err(
+            Error::validation(Reason::TooFew, "nothing to change was given: see `docket item edit --help`").into()
+        );
     }
     Ok(patch)
 }

@@ -103,7 +103,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         ..Filter::default()
     };
     let found = session.engine.find(&filter).await?;
-    let listed = Listed { items: listing::all_listed(&session, &found.items)?, total: found.total, offset: args.offset };
+    let listed =
+        Listed { items: listing::all_listed(&session, &found.items)?, total: found.total, offset: args.offset };
     shell.out.answer(&listed, |paint| {
         let mut lines = listing::table(&session, &found.items, found.now, paint);
         lines.extend(listing::more(found.items.len(), args.offset, found.total, paint));

@@ -38,7 +38,7 @@ struct Shown<'s> {
     guide: &'s Guide,
     can_advance: bool,
     edges: &'s [Edge],
-    notes: &'s [Note],
+    notes: serde_json::Value,
     obstacles: &'s [Obstacle],
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         guide: &context.guide,
         can_advance: context.can_advance(),
         edges: &edges.edges,
-        notes: &notes,
+        notes: super::super::without_credentials(&notes)?,
         obstacles: &obstacles,
     };
     shell.out.answer(&shown, |paint| {
@@ -87,7 +87,8 @@ fn head(session: &Session, context: &ItemContext, paint: Paint) -> Vec<String> {
     if let Some(kind) = &item.item_type {
         facts.push(("type", kind.to_string()));
     }
-    let joined = |names: &[docket_core::model::Name]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let joined =
+        |names: &[docket_core::model::Name]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let tags: Vec<String> = item.tags.iter().map(ToString::to_string).collect();
     for (what, names) in [
         ("tags", tags.join(", ")),
@@ -101,20 +102,34 @@ fn head(session: &Session, context: &ItemContext, paint: Paint) -> Vec<String> {
         }
     }
     if !context.ancestors.is_empty() {
-        let way: Vec<String> = context.ancestors.iter().map(|above| format!("{} {}", session.key(above), above.title)).collect();
+        let way: Vec<String> =
+            context.ancestors.iter().map(|above| format!("{} {}", session.key(above), above.title)).collect();
         facts.push(("part of", way.join(" › ")));
     }
     if let Some(claim) = item.live_claim(context.now) {
-        let until = claim.remaining_ms(context.now).map_or_else(|| "until released".to_owned(), |left| format!("for {}", seconds(left)));
+        let until = claim
+            .remaining_ms(context.now)
+            .map_or_else(|| "until released".to_owned(), |left| format!("for {}", seconds(left)));
         facts.push(("claimed", format!("by {} {until}, fence {}", claim.holder, item.fence.0)));
     }
     if item.requires_verification {
         facts.push(("verification", "asked for".to_owned()));
     }
-    facts.push(("changed", format!("{} (made {}), version {}", listing::moment(item.modified_at), listing::moment(item.created_at), item.version)));
+    facts.push((
+        "changed",
+        format!(
+            "{} (made {}), version {}",
+            listing::moment(item.modified_at),
+            listing::moment(item.created_at),
+            item.version
+        ),
+    ));
     facts.push(("id", item.id.to_string()));
-    let title = format!("{} {}", paint.key(&session.key(item).to_string()), paint.bold(&escape::line(item.title.as_str())));
-    let facts = facts.into_iter().map(|(what, fact)| format!("  {} {}", paint.dim(&format!("{what:<12}")), escape::line(&fact)));
+    let title =
+        format!("{} {}", paint.key(&session.key(item).to_string()), paint.bold(&escape::line(item.title.as_str())));
+    let facts = facts
+        .into_iter()
+        .map(|(what, fact)| format!("  {} {}", paint.dim(&format!("{what:<12}")), escape::line(&fact)));
     std::iter::once(title).chain(facts).collect()
 }
 
@@ -146,10 +161,20 @@ fn notes_of(context: &ItemContext, notes: &[Note], paint: Paint) -> Vec<String> 
             (false, false) => paint.dim("optional"),
         };
         let about = escape::line(&note.description);
-        lines.push(format!("  {:<8} {} {state}  {}", note.phase.as_str(), escape::line(note.key.as_str()), paint.dim(&about)));
+        lines.push(format!(
+            "  {:<8} {} {state}  {}",
+            note.phase.as_str(),
+            escape::line(note.key.as_str()),
+            paint.dim(&about)
+        ));
     }
     for note in notes.iter().filter(|note| !expected.contains_key(note.key.as_str())) {
-        lines.push(format!("  {:<8} {} {}", note.phase.as_str(), escape::line(note.key.as_str()), paint.good("written")));
+        lines.push(format!(
+            "  {:<8} {} {}",
+            note.phase.as_str(),
+            escape::line(note.key.as_str()),
+            paint.good("written")
+        ));
     }
     under("Notes", lines, paint)
 }
@@ -160,7 +185,14 @@ fn edges_of(session: &Session, edges: &Dependencies, paint: Paint) -> Vec<String
         let other: ItemId = edge.other(own);
         let shown = edges.ends.get(&other).map_or_else(
             || other.to_string(),
-            |item| format!("{} {} ({})", paint.key(&session.key(item).to_string()), escape::line(item.title.as_str()), escape::line(item.status.as_str())),
+            |item| {
+                format!(
+                    "{} {} ({})",
+                    paint.key(&session.key(item).to_string()),
+                    escape::line(item.title.as_str()),
+                    escape::line(item.status.as_str())
+                )
+            },
         );
         let at = edge.unblock_at.map_or_else(String::new, |role| format!(", until {role}"));
         format!("  {} {shown}{at}", relation(edge, edge.from == own))
