@@ -14,7 +14,9 @@ pub fn read(database: &Path) -> World {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.unwrap_or_else(|error| panic!("no runtime: {error}"));
     runtime.block_on(async {
-        let store = SqliteStore::open(SqliteOptions::new(database)).await.unwrap_or_else(|error| panic!("it does not open: {error:?}"));
+        let store = SqliteStore::open(SqliteOptions::new(database))
+            .await
+            .unwrap_or_else(|error| panic!("it does not open: {error:?}"));
         let damage = store.integrity().await.unwrap_or_else(|error| panic!("integrity: {error:?}"));
         assert!(damage.is_empty(), "the file is damaged: {damage:?}");
         let world = read_store(&store).await;
@@ -87,12 +89,21 @@ pub fn check_claims(events: &[Event]) {
                 held.remove(&item);
             }
             Some(claim) => {
-                let claim: Claim = serde_json::from_value(claim.clone()).unwrap_or_else(|error| panic!("a claim: {error}"));
+                let claim: Claim =
+                    serde_json::from_value(claim.clone()).unwrap_or_else(|error| panic!("a claim: {error}"));
                 if let Some((other, seq)) = held.get(&item) {
                     let free = other.holder == claim.holder || !other.is_live(event.at);
-                    assert!(free, "{item} was given to {} at event {} while {} held it since event {seq}", claim.holder, event.seq, other.holder);
+                    assert!(
+                        free,
+                        "{item} was given to {} at event {} while {} held it since event {seq}",
+                        claim.holder, event.seq, other.holder
+                    );
                     let new_hands = other.holder != claim.holder;
-                    assert!(!new_hands || set["fence"].is_u64(), "{item} changed hands at event {} under one fence", event.seq);
+                    assert!(
+                        !new_hands || set["fence"].is_u64(),
+                        "{item} changed hands at event {} under one fence",
+                        event.seq
+                    );
                 }
                 held.insert(item, (claim, event.seq));
             }

@@ -76,13 +76,15 @@ impl Server {
         command.current_dir(database.parent().unwrap_or(Path::new("/")));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         change(&mut command);
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{} does not start: {error}", docket().display()));
+        let mut child =
+            command.spawn().unwrap_or_else(|error| panic!("{} does not start: {error}", docket().display()));
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { panic!("no pipes") };
         let waiting = Waiting::default();
         let answers = Arc::clone(&waiting);
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not protocol on stdout: {line}"));
+                let message: Value =
+                    serde_json::from_str(&line).unwrap_or_else(|_| panic!("not protocol on stdout: {line}"));
                 let waiter = message["id"].as_u64().and_then(|id| lock(&answers).remove(&id));
                 if let Some(waiter) = waiter {
                     let _ = waiter.send(message);
@@ -91,7 +93,13 @@ impl Server {
             // Dropping the senders tells everybody who waits that there is nobody left to answer.
             lock(&answers).clear();
         });
-        let mut server = Self { child: Mutex::new(child), input: Mutex::new(input), waiting, next: AtomicU64::new(1), hello: Value::Null };
+        let mut server = Self {
+            child: Mutex::new(child),
+            input: Mutex::new(input),
+            waiting,
+            next: AtomicU64::new(1),
+            hello: Value::Null,
+        };
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "tests", "version": "1" } });
         server.hello = server.request("initialize", hello)?["result"].clone();
         server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
@@ -139,7 +147,11 @@ impl Server {
     /// Sends one line as it is.
     pub fn send_line(&self, line: &str) -> Result<(), Gone> {
         let mut input = lock(&self.input);
-        input.write_all(line.as_bytes()).and_then(|()| input.write_all(b"\n")).and_then(|()| input.flush()).map_err(|_| Gone)
+        input
+            .write_all(line.as_bytes())
+            .and_then(|()| input.write_all(b"\n"))
+            .and_then(|()| input.flush())
+            .map_err(|_| Gone)
     }
 
     /// Ends the server the hard way.

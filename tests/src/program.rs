@@ -18,7 +18,8 @@ pub fn docket() -> &'static PathBuf {
         // `xtask test` builds it once and says so; a bare `cargo test` has each test process make sure.
         if std::env::var_os("DOCKET_BUILT").is_none() {
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-            let built = Command::new(cargo).args(["build", "--quiet", "-p", "docket-cli", "--features", "plant"]).status();
+            let built =
+                Command::new(cargo).args(["build", "--quiet", "-p", "docket-cli", "--features", "plant"]).status();
             assert!(built.is_ok_and(|status| status.success()), "the program does not build");
         }
         program

@@ -33,7 +33,8 @@ struct Real {
 impl Real {
     fn new(workflow: Workflow) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
         let options = SqliteOptions::new(folder.path().join("model.db")).create(true).durability(Durability::Normal);
         let skew = Arc::clone(&options.clock_skew);
         let store = Arc::new(runtime.block_on(SqliteStore::open(options)).expect("a store"));

@@ -118,7 +118,7 @@ fn claim_next(peer: &mut Peer) -> Result<Option<String>> {
     let result = &answer.content["claimResults"][0];
     match result["outcome"].as_str() {
         Some("success") => Ok(Some(result["itemId"].as_str().context("a claim without an item")?.to_owned())),
-        Some("queue_empty") => Ok(None),
+        Some("queue_empty" | "none_eligible") => Ok(None),
         _ => Err(anyhow!("{}", answer.content)),
     }
 }

@@ -110,10 +110,7 @@ pub enum Reason {
 impl Reason {
     /// The reason as it is written on the wire.
     pub fn as_str(self) -> String {
-        serde_json::to_value(self)
-            .ok()
-            .and_then(|value| value.as_str().map(str::to_owned))
-            .unwrap_or_default()
+        serde_json::to_value(self).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
     }
 }
 
@@ -290,13 +287,10 @@ impl Error {
     /// A move that gates refuse. `what` names the move.
     pub fn blocked(what: &str, refusals: Vec<Refusal>) -> Self {
         let messages: Vec<&str> = refusals.iter().map(|refusal| refusal.message.as_str()).collect();
-        let held = refusals.iter().find_map(|refusal| refusal.retry_after_ms);
+        let message = format!("{what}: {}", messages.join("; "));
         let reason = refusals.iter().find_map(|refusal| refusal.reason).unwrap_or(Reason::RefusedByGate);
-        Self {
-            retry_after_ms: held,
-            refusals: refusals.clone(),
-            ..Self::new(Kind::Permanent, Code::RuleBlocked, reason, format!("{what}: {}", messages.join("; ")))
-        }
+        let retry_after_ms = refusals.iter().find_map(|refusal| refusal.retry_after_ms);
+        Self { refusals, retry_after_ms, ..Self::new(Kind::Permanent, Code::RuleBlocked, reason, message) }
     }
 
     /// Names the field at fault.

@@ -30,7 +30,9 @@ fn paths_overlap(a: &[&str], b: &[&str]) -> bool {
     match (a.split_first(), b.split_first()) {
         // One ends: what is beneath it is covered too.
         (None, _) | (_, None) => true,
-        (Some((&"**", rest)), _) => paths_overlap(rest, b) || b.iter().enumerate().any(|(i, _)| paths_overlap(rest, &b[i + 1..])),
+        (Some((&"**", rest)), _) => {
+            paths_overlap(rest, b) || b.iter().enumerate().any(|(i, _)| paths_overlap(rest, &b[i + 1..]))
+        }
         (_, Some((&"**", _))) => paths_overlap(b, a),
         (Some((first_a, rest_a)), Some((first_b, rest_b))) => {
             segment_overlap(first_a.as_bytes(), first_b.as_bytes()) && paths_overlap(rest_a, rest_b)
@@ -82,12 +84,8 @@ mod tests {
         ] {
             assert!(overlap(a, b), "{a} and {b}");
         }
-        for (a, b) in [
-            ("src/a.rs", "src/b.rs"),
-            ("src/*.rs", "src/*.md"),
-            ("docs/**", "src/**"),
-            ("src/a?", "src/abc"),
-        ] {
+        for (a, b) in [("src/a.rs", "src/b.rs"), ("src/*.rs", "src/*.md"), ("docs/**", "src/**"), ("src/a?", "src/abc")]
+        {
             assert!(!overlap(a, b), "{a} and {b}");
         }
     }

@@ -23,9 +23,7 @@ pub fn rank(workflow: &Workflow, item: &Item) -> i64 {
                 },
                 PRIORITY_BITS,
             ),
-            RankBy::Unblocks => {
-                (i64::from(UNBLOCKS_CAP - item.derived.unblocks.min(UNBLOCKS_CAP)), UNBLOCKS_BITS)
-            }
+            RankBy::Unblocks => (i64::from(UNBLOCKS_CAP - item.derived.unblocks.min(UNBLOCKS_CAP)), UNBLOCKS_BITS),
             RankBy::Complexity => {
                 (item.complexity.map_or(UNKNOWN_COMPLEXITY, |complexity| complexity.get().into()), COMPLEXITY_BITS)
             }

@@ -105,19 +105,11 @@ pub fn obstacles<'a>(
     found
 }
 
-fn obstacle_of_edge<'a>(
-    item: &Item,
-    edge: &Edge,
-    look_up: impl Fn(ItemId) -> Option<&'a Item>,
-) -> Option<Obstacle> {
+fn obstacle_of_edge<'a>(item: &Item, edge: &Edge, look_up: impl Fn(ItemId) -> Option<&'a Item>) -> Option<Obstacle> {
     let other = look_up(edge.other(item.id))?;
     match edge.kind {
         EdgeKind::Blocks if edge.to == item.id && !edge.is_satisfied_by(other.role) => Some(Obstacle {
-            what: What::WaitsFor(Blocker {
-                item: other.id,
-                current_role: other.role,
-                required_role: edge.threshold(),
-            }),
+            what: What::WaitsFor(Blocker { item: other.id, current_role: other.role, required_role: edge.threshold() }),
             remedy: format!("bring \"{}\" to {}, or remove the edge", other.title, edge.threshold()),
         }),
         EdgeKind::Supersedes if edge.to == item.id && edge.effect(other, item).to_is_moot => Some(Obstacle {

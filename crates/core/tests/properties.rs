@@ -41,8 +41,19 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 fn workflow() -> impl Strategy<Value = Workflow> {
-    let lifecycle = prop::sample::select(vec![Lifecycle::Auto, Lifecycle::Manual, Lifecycle::Permanent, Lifecycle::AutoReopen]);
-    (any::<bool>(), prop::collection::btree_set(prop::sample::select(vec![Gate::Dependencies, Gate::Notes, Gate::Descendants]), 0..4), lifecycle, any::<bool>(), 0..3_u32, 2..5_u8)
+    let lifecycle =
+        prop::sample::select(vec![Lifecycle::Auto, Lifecycle::Manual, Lifecycle::Permanent, Lifecycle::AutoReopen]);
+    (
+        any::<bool>(),
+        prop::collection::btree_set(
+            prop::sample::select(vec![Gate::Dependencies, Gate::Notes, Gate::Descendants]),
+            0..4,
+        ),
+        lifecycle,
+        any::<bool>(),
+        0..3_u32,
+        2..5_u8,
+    )
         .prop_map(|(standard, gates, close_parents, require_review, per_agent, max_depth)| {
             let mut workflow = if standard { Workflow::standard() } else { Workflow::task_orchestrator() };
             workflow.gates = gates;

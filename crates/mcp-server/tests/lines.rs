@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use docket_core::Engine;
 use docket_core::model::{DegradedMode, Event, ItemId, Name, Note, NoteId, Project};
 use docket_core::store::{
-    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store, StoreError,
-    Unit,
+    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store,
+    StoreError, Unit,
 };
 use docket_mcp_server::{LINE_BYTES, Settings, serve, surface};
 use serde_json::{Value, json};
@@ -64,6 +64,17 @@ impl Store for NoStore {
     }
 }
 
+fn settings() -> Settings {
+    Settings {
+        engine: Engine::new(Arc::new(NoStore)),
+        project: ProjectRef::Any,
+        principal: Name::parse("tester").expect("a name"),
+        actor: None,
+        policy: DegradedMode::default(),
+        require_actor: false,
+    }
+}
+
 /// A connection with the server at its other end.
 struct Wire {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -75,16 +86,8 @@ impl Wire {
     fn connect() -> Self {
         let (near, far) = tokio::io::duplex(4 * 1024 * 1024);
         let (read, write) = tokio::io::split(far);
-        let settings = Settings {
-            engine: Engine::new(Arc::new(NoStore)),
-            project: ProjectRef::Any,
-            principal: Name::parse("tester").expect("a name"),
-            actor: None,
-            policy: DegradedMode::default(),
-            require_actor: false,
-        };
         let surface = surface("task-orchestrator").expect("a surface");
-        let server = tokio::spawn(async move { serve(settings, surface, read, write).await.expect("a clean end") });
+        let server = tokio::spawn(async move { serve(settings(), surface, read, write).await.expect("a clean end") });
         let (read, write) = tokio::io::split(near);
         Self { lines: BufReader::new(read).lines(), write, server }
     }
@@ -158,14 +161,45 @@ async fn what_is_no_request_gets_its_error_and_the_next_line_is_served() {
         (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600),
         (r#"{"jsonrpc":"2.0","params":{}}"#, -32600),
         (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600),
         (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32600),
     ] {
         assert_eq!(wire.error(line).await, (code, Value::Null), "{line}");
         wire.still_serves().await;
     }
     assert_eq!(wire.error(r#"{"id":5,"method":"ping"}"#).await, (-32600, json!(5)), "no version");
+    let twice = r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"get_context","arguments":{"limit":1,"limit":2}}}"#;
+    assert_eq!(wire.error(twice).await, (-32600, json!(6)), "the same name twice");
     assert_eq!(wire.error(&"[".repeat(100_000)).await, (-32700, Value::Null));
     wire.still_serves().await;
+}
+
+#[tokio::test]
+async fn two_requests_under_one_id_are_not_served_at_once() {
+    let mut wire = Wire::open().await;
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_context","arguments":{}}}"#;
+    // In one write, so that the second is read before the first can be answered.
+    wire.write.write_all(format!("{call}\n{call}\n").as_bytes()).await.expect("written");
+    let answers = [wire.next().await, wire.next().await];
+    assert_eq!(answers.iter().filter(|answer| answer["error"]["code"] == -32600).count(), 1, "{answers:?}");
+    wire.send(call).await;
+    assert!(wire.next().await["result"].is_object(), "once it is answered the id may be used again");
+}
+
+#[tokio::test]
+async fn a_client_that_never_reads_is_not_read_from_for_ever() {
+    let (near, far) = tokio::io::duplex(1024);
+    let (read, write) = tokio::io::split(far);
+    let server = tokio::spawn(serve(settings(), surface("task-orchestrator").expect("a surface"), read, write));
+    let (_unread, mut write) = tokio::io::split(near);
+    let hello =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }).to_string();
+    let line = |id: usize| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
+    let flood = format!("{hello}\n{}", (1..100_000).map(line).collect::<String>());
+    let sent = tokio::time::timeout(std::time::Duration::from_secs(2), write.write_all(flood.as_bytes())).await;
+    assert!(sent.is_err(), "the server reads on although nobody takes its answers");
+    server.abort();
 }
 
 #[tokio::test]
@@ -217,7 +251,8 @@ async fn whoever_leaves_at_once_is_let_go() {
 async fn every_revision_is_served() {
     for asked in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut wire = Wire::connect();
-        let hello = json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        let hello =
+            json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
         wire.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }).to_string()).await;
         let answer = wire.next().await;
         assert_eq!(answer["result"]["protocolVersion"], asked);

@@ -148,7 +148,6 @@ impl Desk {
             }
         }
         self.finish(batch).await;
-        self.turn.pass_on();
     }
 
     /// Shows the unit what it wants to see until it has decided, then writes its changes.
@@ -167,7 +166,6 @@ impl Desk {
 
     /// Takes the database's lock and shows a scope in the same round trip.
     async fn begin(&mut self, batch: &mut Batch, scope: &Scope) -> Result<Slice, Fault> {
-        self.turn.await_turn().await;
         loop {
             let attempt = async {
                 let link = match self.link.as_mut() {
@@ -178,19 +176,25 @@ impl Desk {
             };
             match attempt.await {
                 Ok(slice) => {
+                    self.turn.leave();
                     batch.open = true;
                     return Ok(slice);
                 }
                 Err(Trouble::Rows(error)) => {
+                    self.turn.leave();
                     batch.open = true;
                     return Err(Fault::Unit(error));
                 }
                 Err(Trouble::Sql(error)) if is_busy(&error) => {
-                    if !self.turn.may_wait_on().await {
+                    if !self.turn.wait().await {
+                        self.turn.leave();
                         return Err(Fault::Locked(store_error(error)));
                     }
                 }
-                Err(Trouble::Sql(error)) => return Err(Fault::Batch(store_error(error))),
+                Err(Trouble::Sql(error)) => {
+                    self.turn.leave();
+                    return Err(Fault::Batch(store_error(error)));
+                }
             }
         }
     }

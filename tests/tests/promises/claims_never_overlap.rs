@@ -49,7 +49,8 @@ fn agent(fleet: &Fleet, number: usize, items: &[String], seen: &Mutex<Vec<Acknow
                 continue;
             }
             (Some((mine, _)), _) => {
-                let release = json!({ "actor": actor(&name), "requestId": request(), "releases": [{ "itemId": mine }] });
+                let release =
+                    json!({ "actor": actor(&name), "requestId": request(), "releases": [{ "itemId": mine }] });
                 let _ = fleet.call(number, "claim_item", release);
                 held = None;
                 continue;
@@ -130,7 +131,10 @@ fn check_order(events: &[docket_core::model::Event], seen: &[Acknowledged]) {
     first.sort_by_key(|(seq, ..)| *seq);
     let mut latest_asked = None;
     for (seq, asked, answered) in &first {
-        assert!(latest_asked.is_none_or(|latest| *answered >= latest), "event {seq} was over before an earlier one was asked for");
+        assert!(
+            latest_asked.is_none_or(|latest| *answered >= latest),
+            "event {seq} was over before an earlier one was asked for"
+        );
         latest_asked = latest_asked.max(Some(*asked));
     }
 }

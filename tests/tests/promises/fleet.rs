@@ -58,7 +58,13 @@ impl Place {
         for chunk in (0..count).collect::<Vec<_>>().chunks(100) {
             let items: Vec<Value> = chunk.iter().map(|n| json!({ "title": format!("item {n}") })).collect();
             let made = server.ok("manage_items", json!({ "operation": "create", "items": items }));
-            ids.extend(made["items"].as_array().expect("items").iter().map(|item| item["id"].as_str().expect("an id").to_owned()));
+            ids.extend(
+                made["items"]
+                    .as_array()
+                    .expect("items")
+                    .iter()
+                    .map(|item| item["id"].as_str().expect("an id").to_owned()),
+            );
         }
         ids
     }

@@ -19,7 +19,8 @@ const PROCESSES: u64 = 4;
 fn experiment(plant: Option<&'static str>, rounds: u64) {
     let place = Arc::new(Place::new(plant));
     // The standard workflow keeps closed work whole; the surface is the same.
-    std::fs::write(place.folder().join("docket.toml"), "[project]\nslug = \"default\"\npreset = \"standard\"\n").expect("a file");
+    std::fs::write(place.folder().join("docket.toml"), "[project]\nslug = \"default\"\npreset = \"standard\"\n")
+        .expect("a file");
     let items = Arc::new(place.items(usize::try_from(ITEMS).expect("small")));
     let workers: Vec<_> = (0..PROCESSES)
         .map(|number| {
@@ -44,9 +45,15 @@ fn act(server: &Server, dice: &mut Dice, items: &[String]) {
     let pick = |dice: &mut Dice| items[usize::try_from(dice.roll(ITEMS)).expect("small")].clone();
     let (a, b) = (pick(dice), pick(dice));
     let (tool, arguments): (&str, Value) = match dice.roll(10) {
-        0..=3 => ("manage_dependencies", json!({ "operation": "create", "dependencies": [{ "fromItemId": a, "toItemId": b }] })),
+        0..=3 => (
+            "manage_dependencies",
+            json!({ "operation": "create", "dependencies": [{ "fromItemId": a, "toItemId": b }] }),
+        ),
         4 => ("manage_dependencies", json!({ "operation": "delete", "fromItemId": a, "deleteAll": true })),
-        5 | 6 => ("manage_items", json!({ "operation": "update", "items": [{ "id": a, "parentId": if dice.roll(3) == 0 { Value::Null } else { json!(b) } }] })),
+        5 | 6 => (
+            "manage_items",
+            json!({ "operation": "update", "items": [{ "id": a, "parentId": if dice.roll(3) == 0 { Value::Null } else { json!(b) } }] }),
+        ),
         7 => ("advance_item", json!({ "transitions": [{ "itemId": a, "trigger": "complete" }] })),
         8 => ("advance_item", json!({ "transitions": [{ "itemId": a, "trigger": "reopen" }] })),
         _ => ("complete_tree", json!({ "rootId": a })),

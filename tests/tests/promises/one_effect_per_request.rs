@@ -61,7 +61,10 @@ fn experiment(plant: Option<&'static str>, requests: u64) {
     let answers = answers.lock().expect("the list");
     for (number, given) in answers.iter() {
         let again = late.ok("manage_items", create(*number));
-        assert!(given.iter().all(|answer| *answer == again), "request {number} was answered in two ways: {given:?} and {again}");
+        assert!(
+            given.iter().all(|answer| *answer == again),
+            "request {number} was answered in two ways: {given:?} and {again}"
+        );
     }
     let other = json!({ "operation": "create", "items": [{ "title": "other" }], "requestId": create(0)["requestId"], "actor": actor("ann") });
     assert_eq!(late.err("manage_items", other)["reason"], json!("request_id_reused"));
@@ -83,7 +86,9 @@ fn a_retry_takes_effect_once() {
 
 #[test]
 fn and_an_answer_that_is_not_kept_would_be_seen() {
-    must_fail_with(&["was answered in two ways", "as many items as requests"], || experiment(Some("answers-forgotten"), 24));
+    must_fail_with(&["was answered in two ways", "as many items as requests"], || {
+        experiment(Some("answers-forgotten"), 24)
+    });
 }
 
 #[test]
@@ -93,7 +98,11 @@ fn a_request_that_changed_nothing_burns_no_name() {
     let server = place.server();
     let id = request();
     let claim = |who: &str, request: &str| {
-        server.ok("claim_item", json!({ "actor": actor(who), "requestId": request, "claims": [{ "itemId": item, "ttlSeconds": 1 }] }))["claimResults"][0]["outcome"].clone()
+        server.ok(
+            "claim_item",
+            json!({ "actor": actor(who), "requestId": request, "claims": [{ "itemId": item, "ttlSeconds": 1 }] }),
+        )["claimResults"][0]["outcome"]
+            .clone()
     };
     assert_eq!(claim("ann", &request()), json!("success"));
     assert_eq!(claim("bob", &id), json!("already_claimed"));

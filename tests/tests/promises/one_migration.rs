@@ -72,7 +72,8 @@ fn a_newer_schema_is_refused_and_left_alone() {
     let mut bytes = std::fs::read(&database).expect("the file");
     bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
     std::fs::write(&database, &bytes).expect("the file");
-    let output = Command::new(docket()).arg("--db").arg(&database).args(["item", "list"]).output().expect("the program");
+    let output =
+        Command::new(docket()).arg("--db").arg(&database).args(["item", "list"]).output().expect("the program");
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stderr).contains("99"));
     assert_eq!(std::fs::read(&database).expect("the file"), bytes, "not a byte has changed");

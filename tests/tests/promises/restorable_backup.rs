@@ -51,7 +51,12 @@ fn experiment(copy: fn(&Place, &Path), backups: u32) {
         agent.join().expect("an agent");
     }
     let restored = place.folder().join("restored.db");
-    let status = Command::new(docket()).arg("--db").arg(&restored).arg("restore").arg(place.folder().join("backup-0.db")).status();
+    let status = Command::new(docket())
+        .arg("--db")
+        .arg(&restored)
+        .arg("restore")
+        .arg(place.folder().join("backup-0.db"))
+        .status();
     assert!(status.expect("the program").success());
     let server = Server::start(&restored);
     server.ok("manage_items", json!({ "operation": "create", "items": [{ "title": "after the restore" }] }));
@@ -75,5 +80,8 @@ fn a_backup_taken_under_load_restores() {
 
 #[test]
 fn and_a_copy_without_its_log_would_be_seen() {
-    must_fail_with(&["it does not open", "holds what was acknowledged", "the file is damaged", "rebuilt from events"], || experiment(plain_copy, 4));
+    must_fail_with(
+        &["it does not open", "holds what was acknowledged", "the file is damaged", "rebuilt from events"],
+        || experiment(plain_copy, 4),
+    );
 }

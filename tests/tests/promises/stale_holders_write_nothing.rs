@@ -19,14 +19,18 @@ fn experiment(plant: Option<&'static str>) {
         let item = place.items(1).remove(0);
         let server = place.server();
         let claim = |who: &str| {
-            let arguments = json!({ "actor": actor(who), "requestId": request(), "claims": [{ "itemId": item, "ttlSeconds": 1 }] });
+            let arguments =
+                json!({ "actor": actor(who), "requestId": request(), "claims": [{ "itemId": item, "ttlSeconds": 1 }] });
             server.ok("claim_item", arguments)["claimResults"][0].clone()
         };
         let stale = claim("ann")["fence"].as_u64().expect("a fence");
         std::thread::sleep(Duration::from_millis(1100));
         assert_eq!(claim("bob")["outcome"], json!("success"));
         if released {
-            server.ok("claim_item", json!({ "actor": actor("bob"), "requestId": request(), "releases": [{ "itemId": item }] }));
+            server.ok(
+                "claim_item",
+                json!({ "actor": actor("bob"), "requestId": request(), "releases": [{ "itemId": item }] }),
+            );
         }
         let before = audit::read(&place.database());
         for trigger in ["start", "complete", "block", "hold", "resume", "cancel", "reopen"] {
@@ -37,7 +41,11 @@ fn experiment(plant: Option<&'static str>) {
         let note = json!({ "itemId": item, "key": "late", "role": "work", "body": "words", "actor": actor("ann"), "fence": stale });
         lost(&server.ok("manage_notes", json!({ "operation": "upsert", "notes": [note] }))["failures"][0], "note");
         let patch = json!({ "id": item, "title": "late", "fence": stale });
-        lost(&server.ok("manage_items", json!({ "operation": "update", "items": [patch], "actor": actor("ann") }))["failures"][0], "update");
+        lost(
+            &server.ok("manage_items", json!({ "operation": "update", "items": [patch], "actor": actor("ann") }))["failures"]
+                [0],
+            "update",
+        );
         on_the_command_line(&place, &item, stale);
         let after = audit::read(&place.database());
         assert_eq!((before.items, before.notes, before.events.len()), (after.items, after.notes, after.events.len()));

@@ -24,11 +24,26 @@ fn writes(ids: &[String]) -> Vec<(&'static str, Value)> {
     vec![
         ("manage_items", named(1, json!({ "operation": "create", "items": [{ "title": "new", "tags": "x" }] }))),
         ("manage_items", named(2, json!({ "operation": "update", "items": [{ "id": a, "title": "renamed" }] }))),
-        ("manage_dependencies", named(3, json!({ "operation": "create", "dependencies": [{ "fromItemId": a, "toItemId": b }] }))),
-        ("manage_notes", named(4, json!({ "operation": "upsert", "notes": [{ "itemId": a, "key": "plan", "role": "queue", "body": "x" }] }))),
+        (
+            "manage_dependencies",
+            named(3, json!({ "operation": "create", "dependencies": [{ "fromItemId": a, "toItemId": b }] })),
+        ),
+        (
+            "manage_notes",
+            named(
+                4,
+                json!({ "operation": "upsert", "notes": [{ "itemId": a, "key": "plan", "role": "queue", "body": "x" }] }),
+            ),
+        ),
         ("claim_item", named(5, json!({ "claims": [{ "itemId": a }] }))),
-        ("advance_item", named(6, json!({ "transitions": [{ "itemId": a, "trigger": "complete", "actor": actor("ann") }] }))),
-        ("create_work_tree", named(7, json!({ "root": { "title": "root" }, "children": [{ "ref": "c", "title": "child" }] }))),
+        (
+            "advance_item",
+            named(6, json!({ "transitions": [{ "itemId": a, "trigger": "complete", "actor": actor("ann") }] })),
+        ),
+        (
+            "create_work_tree",
+            named(7, json!({ "root": { "title": "root" }, "children": [{ "ref": "c", "title": "child" }] })),
+        ),
         ("manage_notes", named(8, json!({ "operation": "delete", "itemId": a }))),
         ("manage_items", named(9, json!({ "operation": "delete", "ids": [b] }))),
     ]
@@ -70,5 +85,7 @@ fn state_event_and_answer_are_one() {
 
 #[test]
 fn and_an_event_after_the_commit_would_be_seen() {
-    must_fail_with(&["rebuilt from events", "an event that fits", "took effect once", "answered in two ways"], || experiment(Some("events-apart")));
+    must_fail_with(&["rebuilt from events", "an event that fits", "took effect once", "answered in two ways"], || {
+        experiment(Some("events-apart"))
+    });
 }

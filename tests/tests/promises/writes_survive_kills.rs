@@ -50,7 +50,13 @@ fn experiment(plant: Option<&'static str>, length: Duration, pause: std::ops::Ra
     let stored: BTreeSet<String> = world.notes.values().map(|note| note.body.to_string()).collect();
     let acknowledged = acknowledged.lock().expect("the list");
     let lost: Vec<&String> = acknowledged.difference(&stored).collect();
-    assert!(lost.is_empty(), "{} of {} acknowledged writes are lost after {kills} kills: {:?}", lost.len(), acknowledged.len(), lost.first());
+    assert!(
+        lost.is_empty(),
+        "{} of {} acknowledged writes are lost after {kills} kills: {:?}",
+        lost.len(),
+        acknowledged.len(),
+        lost.first()
+    );
     assert!(kills > 2 && acknowledged.len() > 100, "{kills} kills and {} writes show little", acknowledged.len());
     assert!(slowest < Duration::from_secs(2), "a new server needed {slowest:?}");
 }
@@ -62,5 +68,7 @@ fn an_acknowledged_write_survives_a_kill() {
 
 #[test]
 fn and_an_answer_before_its_commit_would_be_seen() {
-    must_fail_with(&["acknowledged writes are lost"], || experiment(Some("answer-before-commit"), Duration::from_secs(8), 300..900));
+    must_fail_with(&["acknowledged writes are lost"], || {
+        experiment(Some("answer-before-commit"), Duration::from_secs(8), 300..900)
+    });
 }

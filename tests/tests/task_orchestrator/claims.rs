@@ -20,13 +20,19 @@ fn a_claim_tells_its_holder_everything() {
     let world = World::new();
     let id = world.item("t");
     let actor = json!({ "id": "worker-agent-7", "kind": "subagent", "parent": "orchestrator-1" });
-    let answer = world.ok("claim_item", json!({ "claims": [{ "itemId": id, "ttlSeconds": 900 }], "actor": actor, "requestId": fresh() }));
+    let answer = world.ok(
+        "claim_item",
+        json!({ "claims": [{ "itemId": id, "ttlSeconds": 900 }], "actor": actor, "requestId": fresh() }),
+    );
     let row = &answer["claimResults"][0];
     assert_eq!(
         names(row),
         ["claimExpiresAt", "claimedAt", "claimedBy", "fence", "itemId", "originalClaimedAt", "outcome"]
     );
-    assert_eq!((&row["itemId"], &row["outcome"], &row["claimedBy"]), (&json!(id), &json!("success"), &json!("worker-agent-7")));
+    assert_eq!(
+        (&row["itemId"], &row["outcome"], &row["claimedBy"]),
+        (&json!(id), &json!("success"), &json!("worker-agent-7"))
+    );
     assert_eq!((&row["claimedAt"], &row["fence"]), (&row["originalClaimedAt"], &json!(1)));
     assert_eq!(answer["releaseResults"], json!([]));
     assert_eq!(
@@ -42,7 +48,10 @@ fn a_contested_claim_tells_when_and_never_who() {
     claim(&world, "agent-1", json!([{ "itemId": id, "ttlSeconds": 420 }]));
     let answer = claim(&world, "agent-2", json!([{ "itemId": id }]));
     let row = &answer["claimResults"][0];
-    assert_eq!((&row["outcome"], &row["kind"], &row["contendedItemId"]), (&json!("already_claimed"), &json!("transient"), &json!(id)));
+    assert_eq!(
+        (&row["outcome"], &row["kind"], &row["contendedItemId"]),
+        (&json!("already_claimed"), &json!("transient"), &json!(id))
+    );
     let wait = row["retryAfterMs"].as_u64().expect("a time");
     assert!((400_000..=420_000).contains(&wait), "{wait}");
     assert!(!answer.to_string().contains("agent-1"));
@@ -71,8 +80,15 @@ fn a_new_claim_ends_the_old_one() {
     assert_eq!(world.claim("agent-2", &a)["outcome"], "success");
     assert_eq!(world.claim("agent-2", &b)["outcome"], "already_claimed");
     assert_eq!(world.claim("agent-2", &a)["outcome"], "success", "a failed claim keeps what one had");
-    let error = world.err("claim_item", claiming("agent-3", json!([{ "itemId": world.item("c") }, { "itemId": world.item("d") }]), json!([])));
-    assert_eq!((&error["code"], &error["reason"]), (&json!("VALIDATION_ERROR"), &json!("claim_limit")), "they would end each other");
+    let error = world.err(
+        "claim_item",
+        claiming("agent-3", json!([{ "itemId": world.item("c") }, { "itemId": world.item("d") }]), json!([])),
+    );
+    assert_eq!(
+        (&error["code"], &error["reason"]),
+        (&json!("VALIDATION_ERROR"), &json!("claim_limit")),
+        "they would end each other"
+    );
 }
 
 #[test]
@@ -93,8 +109,16 @@ fn every_open_role_can_be_claimed_and_closed_work_cannot() {
 fn releases_follow_the_claims_of_a_call() {
     let world = World::new();
     let (a, b) = (world.item("a"), world.item("b"));
-    let answer = world.ok("claim_item", claiming("agent-1", json!([{ "itemId": a }]), json!([{ "itemId": a }, { "itemId": b }, { "itemId": fresh() }, { "itemId": "zz" }])));
-    let outcomes: Vec<&Value> = answer["releaseResults"].as_array().expect("rows").iter().map(|row| &row["outcome"]).collect();
+    let answer = world.ok(
+        "claim_item",
+        claiming(
+            "agent-1",
+            json!([{ "itemId": a }]),
+            json!([{ "itemId": a }, { "itemId": b }, { "itemId": fresh() }, { "itemId": "zz" }]),
+        ),
+    );
+    let outcomes: Vec<&Value> =
+        answer["releaseResults"].as_array().expect("rows").iter().map(|row| &row["outcome"]).collect();
     assert_eq!(outcomes, ["success", "not_claimed_by_you", "not_found", "not_found"]);
     assert_eq!(answer["releaseResults"][0], json!({ "itemId": a, "outcome": "success" }));
     assert_eq!(
@@ -148,7 +172,16 @@ fn arguments_are_checked_before_anything_is_claimed() {
         let error = world.err("claim_item", with(change.clone()));
         assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION_ERROR"), &json!(field)), "{change}");
     }
-    for ttl in [json!(0), json!(-1), json!(86_401), json!(0.5), json!("900"), json!(9_223_372_036_854_775_807_i64), json!(1e18), json!(true)] {
+    for ttl in [
+        json!(0),
+        json!(-1),
+        json!(86_401),
+        json!(0.5),
+        json!("900"),
+        json!(9_223_372_036_854_775_807_i64),
+        json!(1e18),
+        json!(true),
+    ] {
         let error = world.err("claim_item", with(json!({ "claims": [{ "itemId": id, "ttlSeconds": ttl }] })));
         assert_eq!((&error["reason"], &error["field"]), (&json!("bad_ttl"), &json!("claims[0].ttlSeconds")), "{ttl}");
     }
@@ -171,7 +204,10 @@ fn only_the_holder_moves_a_claimed_item() {
         }
     }
     assert_eq!(world.moved(json!({ "itemId": id, "trigger": "start", "actor": subagent("agent-1") }))["applied"], true);
-    assert_eq!(world.moved(json!({ "itemId": id, "trigger": "complete", "actor": subagent("agent-1") }))["applied"], true);
+    assert_eq!(
+        world.moved(json!({ "itemId": id, "trigger": "complete", "actor": subagent("agent-1") }))["applied"],
+        true
+    );
     assert!(world.ok("get_context", json!({ "itemId": id })).get("claimDetail").is_none(), "closing ends the claim");
 }
 
@@ -190,7 +226,12 @@ fn a_stated_actor_cannot_write_on_somebody_elses_item() {
     let world = World::new();
     let id = world.item("t");
     world.claim("agent-1", &id);
-    let edit = |actor: Value| world.ok("manage_items", json!({ "operation": "update", "items": [{ "id": id, "title": "new" }], "actor": actor }));
+    let edit = |actor: Value| {
+        world.ok(
+            "manage_items",
+            json!({ "operation": "update", "items": [{ "id": id, "title": "new" }], "actor": actor }),
+        )
+    };
     assert_eq!(edit(subagent("agent-2"))["failed"], 1);
     assert_eq!(edit(subagent("agent-1"))["updated"], 1);
     let note = |agent: &str| {
@@ -199,7 +240,8 @@ fn a_stated_actor_cannot_write_on_somebody_elses_item() {
     };
     assert_eq!(note("agent-2")["failed"], 1);
     assert_eq!(note("agent-1")["upserted"], 1);
-    let delete = |agent: &str| world.ok("manage_items", json!({ "operation": "delete", "ids": [id], "actor": subagent(agent) }));
+    let delete =
+        |agent: &str| world.ok("manage_items", json!({ "operation": "delete", "ids": [id], "actor": subagent(agent) }));
     assert_eq!(delete("agent-2")["failed"], 1);
     assert_eq!(delete("agent-1")["deleted"], 1);
 }
@@ -213,23 +255,40 @@ fn an_old_fence_writes_nothing() {
     world.claim("agent-2", &id);
     release(&world, "agent-2", &id);
     let row = world.moved(json!({ "itemId": id, "trigger": "start", "actor": subagent("agent-1"), "fence": old }));
-    assert_eq!((&row["applied"], &row["errorCode"]), (&json!(false), &json!("claim_lost")), "not even when it is free again");
+    assert_eq!(
+        (&row["applied"], &row["errorCode"]),
+        (&json!(false), &json!("claim_lost")),
+        "not even when it is free again"
+    );
     let note = json!({ "itemId": id, "key": "k", "role": "work", "body": "late", "fence": old });
     assert_eq!(world.ok("manage_notes", json!({ "operation": "upsert", "notes": [note] }))["failed"], 1);
-    assert_eq!(world.ok("manage_items", json!({ "operation": "update", "items": [{ "id": id, "title": "late", "fence": old }] }))["failed"], 1);
+    assert_eq!(
+        world.ok(
+            "manage_items",
+            json!({ "operation": "update", "items": [{ "id": id, "title": "late", "fence": old }] })
+        )["failed"],
+        1
+    );
     let forged = world.moved(json!({ "itemId": id, "trigger": "start", "fence": 99 }));
     assert_eq!((&forged["applied"], &forged["errorCode"]), (&json!(false), &json!("not_claim_holder")));
     assert_eq!(world.get(&id)["title"], "t");
     let fence = world.claim("agent-1", &id)["fence"].clone();
-    assert_eq!(world.moved(json!({ "itemId": id, "trigger": "start", "actor": subagent("agent-1"), "fence": fence }))["applied"], true);
+    assert_eq!(
+        world.moved(json!({ "itemId": id, "trigger": "start", "actor": subagent("agent-1"), "fence": fence }))["applied"],
+        true
+    );
 }
 
 #[test]
 fn a_strict_policy_lets_nobody_claim_unproven() {
     let world = World::started("", &[], &[("DEGRADED_MODE_POLICY", "Reject")]);
     let id = world.item("t");
-    let answer = world.ok("claim_item", claiming("agent-1", json!([{ "itemId": id }, { "itemId": fresh() }]), json!([{ "itemId": id }])));
-    let outcomes: Vec<&Value> = answer["claimResults"].as_array().expect("rows").iter().map(|row| &row["outcome"]).collect();
+    let answer = world.ok(
+        "claim_item",
+        claiming("agent-1", json!([{ "itemId": id }, { "itemId": fresh() }]), json!([{ "itemId": id }])),
+    );
+    let outcomes: Vec<&Value> =
+        answer["claimResults"].as_array().expect("rows").iter().map(|row| &row["outcome"]).collect();
     assert_eq!(outcomes, ["rejected_by_policy", "rejected_by_policy"]);
     assert_eq!(answer["releaseResults"][0]["outcome"], "rejected_by_policy");
     assert_eq!((&answer["summary"]["claimsFailed"], &answer["summary"]["claimsTotal"]), (&json!(2), &json!(2)));

@@ -11,8 +11,17 @@ fn one_item_with_its_notes_gate_and_claim() {
     world.note(&id, "requirements", "queue");
     let claimed = world.claim("agent-worker-42", &id);
     let answer = world.ok("get_context", json!({ "itemId": id }));
-    assert_eq!((&answer["mode"], &answer["item"]), (&json!("item"), &json!({ "id": id, "title": "JWT Handler", "role": "queue", "tags": "feature-task", "depth": 0 })));
-    assert_eq!(answer["schema"][0], json!({ "key": "requirements", "role": "queue", "required": true, "description": "What is wanted", "exists": true, "filled": true }));
+    assert_eq!(
+        (&answer["mode"], &answer["item"]),
+        (
+            &json!("item"),
+            &json!({ "id": id, "title": "JWT Handler", "role": "queue", "tags": "feature-task", "depth": 0 })
+        )
+    );
+    assert_eq!(
+        answer["schema"][0],
+        json!({ "key": "requirements", "role": "queue", "required": true, "description": "What is wanted", "exists": true, "filled": true })
+    );
     assert_eq!(
         answer["schema"][2],
         json!({ "key": "done-criteria", "role": "work", "required": true, "description": "How it was done", "exists": false, "filled": false, "skill": "writer" })
@@ -49,7 +58,10 @@ fn without_a_schema_or_once_closed_there_is_no_progress() {
     let root = world.item("root");
     let bare = world.child(&root, "bare");
     let answer = world.ok("get_context", json!({ "itemId": bare, "includeAncestors": true }));
-    assert_eq!((&answer["schema"], &answer["noteProgress"], &answer["guidancePointer"]), (&json!([]), &Value::Null, &Value::Null));
+    assert_eq!(
+        (&answer["schema"], &answer["noteProgress"], &answer["guidancePointer"]),
+        (&json!([]), &Value::Null, &Value::Null)
+    );
     assert!(answer.as_object().expect("an object").contains_key("noteProgress"), "null is said");
     assert_eq!(answer["item"]["ancestors"], json!([{ "id": root, "title": "root", "depth": 0 }]));
     let closed = world.made(json!({ "title": "t", "type": "quick", "role": "terminal" }));
@@ -115,7 +127,10 @@ fn a_session_resumes_with_what_moved_meanwhile() {
             "verification": { "status": "unchecked", "verifier": "noop" },
         })
     );
-    assert_eq!(answer["activeItems"], json!([{ "id": id, "title": "t", "role": "work", "tags": null, "ancestors": [] }]));
+    assert_eq!(
+        answer["activeItems"],
+        json!([{ "id": id, "title": "t", "role": "work", "tags": null, "ancestors": [] }])
+    );
     assert_eq!(each(&answer["stalledItems"], "id"), [id]);
     for (limit, count) in [(json!(2), 2), (json!(0), 1), (json!(9999), 3)] {
         let answer = world.ok("get_context", json!({ "since": since, "limit": limit }));

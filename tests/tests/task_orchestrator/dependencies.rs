@@ -20,12 +20,22 @@ fn three(world: &World) -> [String; 3] {
 fn dependencies_are_created_as_they_are_listed() {
     let world = World::new();
     let [a, b, c] = three(&world);
-    let answer = create(&world, json!([{ "fromItemId": a, "toItemId": b, "type": "BLOCKS", "unblockAt": "terminal" }, { "fromItemId": b, "toItemId": c }]));
+    let answer = create(
+        &world,
+        json!([{ "fromItemId": a, "toItemId": b, "type": "BLOCKS", "unblockAt": "terminal" }, { "fromItemId": b, "toItemId": c }]),
+    );
     let rows = &answer["dependencies"];
     assert_eq!(names(&answer), ["created", "dependencies"]);
     assert_eq!(answer["created"], 2);
-    assert_eq!(rows[0], json!({ "id": rows[0]["id"], "fromItemId": a, "toItemId": b, "type": "BLOCKS", "unblockAt": "terminal" }));
-    assert_eq!(rows[1], json!({ "id": rows[1]["id"], "fromItemId": b, "toItemId": c, "type": "BLOCKS" }), "what was not said is not shown");
+    assert_eq!(
+        rows[0],
+        json!({ "id": rows[0]["id"], "fromItemId": a, "toItemId": b, "type": "BLOCKS", "unblockAt": "terminal" })
+    );
+    assert_eq!(
+        rows[1],
+        json!({ "id": rows[1]["id"], "fromItemId": b, "toItemId": c, "type": "BLOCKS" }),
+        "what was not said is not shown"
+    );
 }
 
 #[test]
@@ -37,17 +47,26 @@ fn patterns_are_shortcuts_for_lists() {
         arguments["operation"] = json!("create");
         let answer = world.ok("manage_dependencies", arguments);
         for id in each(&answer["dependencies"], "id") {
-            assert_eq!(world.ok("manage_dependencies", json!({ "operation": "delete", "id": id })), json!({ "id": id, "deleted": 1 }));
+            assert_eq!(
+                world.ok("manage_dependencies", json!({ "operation": "delete", "id": id })),
+                json!({ "id": id, "deleted": 1 })
+            );
         }
         answer
     };
     let pair = |from: &String, to: &String| (from.clone(), to.clone());
     assert_eq!(pairs(&make(json!({ "pattern": "linear", "itemIds": [a, b, c] }))), [pair(&a, &b), pair(&b, &c)]);
-    assert_eq!(pairs(&make(json!({ "pattern": "fan-out", "source": a, "targets": [b, c] }))), [pair(&a, &b), pair(&a, &c)]);
+    assert_eq!(
+        pairs(&make(json!({ "pattern": "fan-out", "source": a, "targets": [b, c] }))),
+        [pair(&a, &b), pair(&a, &c)]
+    );
     let shared = make(json!({ "pattern": "fan-in", "sources": [a, b], "target": c, "unblockAt": "work" }));
     assert_eq!(pairs(&shared), [pair(&a, &c), pair(&b, &c)]);
     assert_eq!(each(&shared["dependencies"], "unblockAt"), ["work", "work"]);
-    assert_eq!(each(&make(json!({ "pattern": "linear", "itemIds": [a, b], "type": "RELATES_TO" }))["dependencies"], "type"), ["RELATES_TO"]);
+    assert_eq!(
+        each(&make(json!({ "pattern": "linear", "itemIds": [a, b], "type": "RELATES_TO" }))["dependencies"], "type"),
+        ["RELATES_TO"]
+    );
 }
 
 #[test]
@@ -72,7 +91,10 @@ fn one_fault_and_none_is_made() {
     ] {
         let answer = create(&world, json!([good, bad]));
         assert_eq!(names(&answer), ["created", "dependencies", "failed", "failures"], "{bad}");
-        assert_eq!((&answer["dependencies"], &answer["created"], &answer["failed"]), (&json!([]), &json!(0), &json!(2)));
+        assert_eq!(
+            (&answer["dependencies"], &answer["created"], &answer["failed"]),
+            (&json!([]), &json!(0), &json!(2))
+        );
         let failures = answer["failures"].as_array().expect("failures");
         assert_eq!((failures.len(), &failures[0]["index"]), (1, &json!(1)), "{bad}: {answer}");
         assert!(text(&failures[0]["error"]).contains(word), "{bad}: {answer} should say {word}");
@@ -87,7 +109,10 @@ fn one_fault_and_none_is_made() {
 fn a_cycle_through_both_spellings_is_one() {
     let world = World::new();
     let [a, b, c] = three(&world);
-    create(&world, json!([{ "fromItemId": a, "toItemId": b }, { "fromItemId": c, "toItemId": b, "type": "IS_BLOCKED_BY" }]));
+    create(
+        &world,
+        json!([{ "fromItemId": a, "toItemId": b }, { "fromItemId": c, "toItemId": b, "type": "IS_BLOCKED_BY" }]),
+    );
     let answer = create(&world, json!([{ "fromItemId": c, "toItemId": a }]));
     assert!(text(&answer["failures"][0]["error"]).contains("cycle"), "{answer}");
     let answer = create(&world, json!([{ "fromItemId": c, "toItemId": a, "type": "RELATES_TO" }]));
@@ -141,12 +166,22 @@ fn dependencies_are_deleted_by_id_between_two_items_and_all_at_once() {
         &world,
         json!([{ "fromItemId": a, "toItemId": b }, { "fromItemId": a, "toItemId": b, "type": "RELATES_TO" }, { "fromItemId": c, "toItemId": a, "type": "IS_BLOCKED_BY" }]),
     );
-    assert_eq!(delete(json!({ "fromItemId": b, "toItemId": a })), json!({ "fromItemId": b, "toItemId": a, "deleted": 0 }), "the direction counts");
+    assert_eq!(
+        delete(json!({ "fromItemId": b, "toItemId": a })),
+        json!({ "fromItemId": b, "toItemId": a, "deleted": 0 }),
+        "the direction counts"
+    );
     assert_eq!(delete(json!({ "fromItemId": a, "toItemId": c }))["deleted"], 0, "as it was written");
     assert_eq!(delete(json!({ "fromItemId": a, "toItemId": b, "type": "RELATES_TO" }))["deleted"], 1);
-    assert_eq!(delete(json!({ "fromItemId": a, "toItemId": b })), json!({ "fromItemId": a, "toItemId": b, "deleted": 1 }));
+    assert_eq!(
+        delete(json!({ "fromItemId": a, "toItemId": b })),
+        json!({ "fromItemId": a, "toItemId": b, "deleted": 1 })
+    );
     assert_eq!(delete(json!({ "fromItemId": c, "toItemId": a }))["deleted"], 1);
-    create(&world, json!([{ "fromItemId": a, "toItemId": b }, { "fromItemId": b, "toItemId": c }, { "fromItemId": a, "toItemId": c }]));
+    create(
+        &world,
+        json!([{ "fromItemId": a, "toItemId": b }, { "fromItemId": b, "toItemId": c }, { "fromItemId": a, "toItemId": c }]),
+    );
     assert_eq!(delete(json!({ "toItemId": b, "deleteAll": true })), json!({ "itemId": b, "deleted": 2 }));
     assert_eq!(delete(json!({ "fromItemId": a, "deleteAll": "true" })), json!({ "itemId": a, "deleted": 1 }));
 }
@@ -182,7 +217,11 @@ fn the_neighbours_of_an_item_are_shown_by_direction_and_type() {
             "fromItem": { "title": "a", "role": "queue", "priority": "medium" }, "toItem": { "title": "b", "role": "queue", "priority": "medium" },
         })
     );
-    assert_eq!((&rows[1]["fromItemId"], &rows[1]["toItemId"], &rows[1]["type"]), (&json!(b), &json!(d), &json!("IS_BLOCKED_BY")), "as it was written");
+    assert_eq!(
+        (&rows[1]["fromItemId"], &rows[1]["toItemId"], &rows[1]["type"]),
+        (&json!(b), &json!(d), &json!("IS_BLOCKED_BY")),
+        "as it was written"
+    );
     assert_eq!(rows[1]["effectiveUnblockRole"], "terminal");
     assert_eq!(rows.as_array().map(Vec::len), Some(2));
     let outgoing = ask(json!({ "direction": "outgoing", "type": "BLOCKS" }));
@@ -197,8 +236,12 @@ fn the_whole_graph_is_walked_on_request() {
     let world = World::new();
     let [a, b, c] = three(&world);
     let d = world.item("d");
-    create(&world, json!([{ "fromItemId": b, "toItemId": a, "type": "IS_BLOCKED_BY" }, { "fromItemId": b, "toItemId": c }, { "fromItemId": a, "toItemId": c }, { "fromItemId": c, "toItemId": d, "type": "RELATES_TO" }]));
-    let graph = |item: &str| world.ok("query_dependencies", json!({ "itemId": item, "neighborsOnly": false }))["graph"].clone();
+    create(
+        &world,
+        json!([{ "fromItemId": b, "toItemId": a, "type": "IS_BLOCKED_BY" }, { "fromItemId": b, "toItemId": c }, { "fromItemId": a, "toItemId": c }, { "fromItemId": c, "toItemId": d, "type": "RELATES_TO" }]),
+    );
+    let graph =
+        |item: &str| world.ok("query_dependencies", json!({ "itemId": item, "neighborsOnly": false }))["graph"].clone();
     for item in [&a, &b, &c] {
         assert_eq!(graph(item), json!({ "chain": [a, b, c], "depth": 2 }));
     }

@@ -8,10 +8,16 @@ use crate::{World, fresh, names, text};
 fn the_envelope_says_kind_code_and_field() {
     let world = World::new();
     let error = world.err("query_items", json!({ "operation": "get", "id": fresh() }));
-    assert_eq!((&error["kind"], &error["code"], &error["reason"]), (&json!("permanent"), &json!("RESOURCE_NOT_FOUND"), &json!("not_found")));
+    assert_eq!(
+        (&error["kind"], &error["code"], &error["reason"]),
+        (&json!("permanent"), &json!("RESOURCE_NOT_FOUND"), &json!("not_found"))
+    );
     assert_eq!(names(&error), ["code", "kind", "message", "reason"]);
     let error = world.err("query_items", json!({ "operation": "get", "id": "../x" }));
-    assert_eq!((&error["code"], &error["reason"], &error["field"]), (&json!("VALIDATION_ERROR"), &json!("bad_id"), &json!("id")));
+    assert_eq!(
+        (&error["code"], &error["reason"], &error["field"]),
+        (&json!("VALIDATION_ERROR"), &json!("bad_id"), &json!("id"))
+    );
 }
 
 #[test]
@@ -35,7 +41,11 @@ fn unknown_arguments_are_refused_with_the_nearest_known_one() {
         ("claim_item", json!({ "claim": [] }), "claim", "claims"),
     ] {
         let error = world.err(tool, arguments.clone());
-        assert_eq!((&error["reason"], &error["field"]), (&json!("unknown_field"), &json!(field)), "{tool} {arguments}: {error}");
+        assert_eq!(
+            (&error["reason"], &error["field"]),
+            (&json!("unknown_field"), &json!(field)),
+            "{tool} {arguments}: {error}"
+        );
         if !hint.is_empty() {
             assert!(text(&error["message"]).ends_with(&format!("did you mean \"{hint}\"?")), "{error}");
         }
@@ -48,14 +58,34 @@ fn wrong_types_are_named() {
     for (tool, arguments, message) in [
         ("manage_items", json!({}), "operation is required"),
         ("manage_items", json!({ "operation": 5 }), "operation must be a string, not a number"),
-        ("manage_items", json!({ "operation": "upsert" }), "operation must be one of create, update, delete, not \"upsert\""),
+        (
+            "manage_items",
+            json!({ "operation": "upsert" }),
+            "operation must be one of create, update, delete, not \"upsert\"",
+        ),
         ("manage_items", json!({ "operation": "create" }), "items is required"),
         ("manage_items", json!({ "operation": "create", "items": [] }), "items must not be empty"),
-        ("manage_items", json!({ "operation": "create", "items": "[]" }), "items must be a native JSON array, not a string"),
-        ("manage_items", json!({ "operation": "create", "items": { "title": "t" } }), "items must be a native JSON array, not an object"),
+        (
+            "manage_items",
+            json!({ "operation": "create", "items": "[]" }),
+            "items must be a native JSON array, not a string",
+        ),
+        (
+            "manage_items",
+            json!({ "operation": "create", "items": { "title": "t" } }),
+            "items must be a native JSON array, not an object",
+        ),
         ("manage_items", json!({ "operation": "delete" }), "ids is required"),
-        ("query_items", json!({ "operation": "search", "includeAncestors": "yes" }), "includeAncestors must be a boolean, not a string"),
-        ("query_items", json!({ "operation": "search", "limit": 1.5 }), "limit must be an integer, not a number with a fraction"),
+        (
+            "query_items",
+            json!({ "operation": "search", "includeAncestors": "yes" }),
+            "includeAncestors must be a boolean, not a string",
+        ),
+        (
+            "query_items",
+            json!({ "operation": "search", "limit": 1.5 }),
+            "limit must be an integer, not a number with a fraction",
+        ),
         ("query_items", json!({ "operation": "get" }), "id is required"),
         ("create_work_tree", json!({ "root": "t" }), "root must be a JSON object, not a string"),
     ] {
@@ -97,7 +127,12 @@ fn words_of_attackers_are_kept_as_they_are() {
     for title in ["'; DROP TABLE items; --", "<script>alert(1)</script>", "%_\\", "\u{202e}abc"] {
         let id = world.item(title);
         assert_eq!(world.get(&id)["title"], title);
-        assert_eq!(world.ok("query_items", json!({ "operation": "search", "query": title }))["items"].as_array().map(Vec::is_empty), Some(title == "%_\\"));
+        assert_eq!(
+            world.ok("query_items", json!({ "operation": "search", "query": title }))["items"]
+                .as_array()
+                .map(Vec::is_empty),
+            Some(title == "%_\\")
+        );
     }
 }
 
@@ -113,12 +148,17 @@ fn batches_have_an_end() {
         ("manage_notes", json!({ "operation": "delete", "ids": many(json!(fresh())) }), "ids"),
         ("advance_item", json!({ "transitions": many(json!({ "itemId": id, "trigger": "start" })) }), "transitions"),
         ("complete_tree", json!({ "itemIds": many(json!(id)) }), "itemIds"),
-        ("create_work_tree", json!({ "root": { "title": "t" }, "children": (0..200).map(|n| json!({ "ref": n.to_string(), "title": "t" })).collect::<Vec<_>>() }), "children"),
+        (
+            "create_work_tree",
+            json!({ "root": { "title": "t" }, "children": (0..200).map(|n| json!({ "ref": n.to_string(), "title": "t" })).collect::<Vec<_>>() }),
+            "children",
+        ),
     ] {
         let error = world.err(tool, arguments);
         assert_eq!((&error["reason"], &error["field"]), (&json!("batch_too_large"), &json!(field)), "{tool}");
     }
-    let items: Vec<Value> = (0..200).map(|n| json!({ "title": if n == 99 { String::new() } else { format!("item {n}") } })).collect();
+    let items: Vec<Value> =
+        (0..200).map(|n| json!({ "title": if n == 99 { String::new() } else { format!("item {n}") } })).collect();
     let answer = world.ok("manage_items", json!({ "operation": "create", "items": items }));
     assert_eq!((&answer["created"], &answer["failed"]), (&json!(199), &json!(1)));
 }

@@ -23,12 +23,24 @@ fn every_writing_tool_answers_a_retry_with_its_first_answer() {
         ("manage_items", creating(&fresh())),
         ("manage_items", json!({ "operation": "update", "items": [{ "id": a, "title": "x" }], "requestId": fresh() })),
         ("manage_items", json!({ "operation": "delete", "ids": [c], "requestId": fresh() })),
-        ("manage_notes", json!({ "operation": "upsert", "notes": [{ "itemId": a, "key": "k", "role": "work", "actor": actor }], "requestId": fresh() })),
+        (
+            "manage_notes",
+            json!({ "operation": "upsert", "notes": [{ "itemId": a, "key": "k", "role": "work", "actor": actor }], "requestId": fresh() }),
+        ),
         ("manage_notes", json!({ "operation": "delete", "itemId": a, "requestId": fresh() })),
-        ("manage_dependencies", json!({ "operation": "create", "dependencies": [{ "fromItemId": a, "toItemId": b }], "requestId": fresh() })),
+        (
+            "manage_dependencies",
+            json!({ "operation": "create", "dependencies": [{ "fromItemId": a, "toItemId": b }], "requestId": fresh() }),
+        ),
         ("manage_dependencies", json!({ "operation": "delete", "fromItemId": a, "toItemId": b, "requestId": fresh() })),
-        ("advance_item", json!({ "transitions": [{ "itemId": a, "trigger": "start", "actor": actor }], "requestId": fresh() })),
-        ("create_work_tree", json!({ "root": { "title": "t" }, "children": [{ "ref": "c", "title": "c" }], "actor": actor, "requestId": fresh() })),
+        (
+            "advance_item",
+            json!({ "transitions": [{ "itemId": a, "trigger": "start", "actor": actor }], "requestId": fresh() }),
+        ),
+        (
+            "create_work_tree",
+            json!({ "root": { "title": "t" }, "children": [{ "ref": "c", "title": "c" }], "actor": actor, "requestId": fresh() }),
+        ),
         ("complete_tree", json!({ "rootId": root, "requestId": fresh() })),
         ("claim_item", claiming("agent-1", json!([{ "itemId": b }]), json!([]))),
     ];
@@ -67,7 +79,10 @@ fn the_same_id_for_another_request_is_a_conflict() {
     let mut other = creating(&request);
     other["items"][0]["title"] = json!("another");
     let error = world.err("manage_items", other);
-    assert_eq!((&error["code"], &error["reason"], &error["field"]), (&json!("CONFLICT_ERROR"), &json!("request_id_reused"), &json!("requestId")));
+    assert_eq!(
+        (&error["code"], &error["reason"], &error["field"]),
+        (&json!("CONFLICT_ERROR"), &json!("request_id_reused"), &json!("requestId"))
+    );
     assert_eq!(items(&world), 1);
 }
 
@@ -92,7 +107,8 @@ fn an_id_that_is_no_uuid_counts_all_the_same() {
     assert_eq!(world.ok("manage_items", anonymous), first, "without an actor too");
     assert_eq!(items(&world), 2);
     for bad in [json!(""), json!("x".repeat(256)), json!("a\nb"), json!(7)] {
-        let error = world.err("manage_items", json!({ "operation": "create", "items": [{ "title": "t" }], "requestId": bad }));
+        let error =
+            world.err("manage_items", json!({ "operation": "create", "items": [{ "title": "t" }], "requestId": bad }));
         assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION_ERROR"), &json!("requestId")), "{bad}");
     }
 }
@@ -112,7 +128,8 @@ fn a_refused_call_burns_no_id() {
 #[test]
 fn a_partial_batch_is_retried_as_it_was() {
     let world = World::new();
-    let arguments = json!({ "operation": "create", "items": [{ "title": "good" }, { "title": "" }], "requestId": fresh() });
+    let arguments =
+        json!({ "operation": "create", "items": [{ "title": "good" }, { "title": "" }], "requestId": fresh() });
     let first = world.ok("manage_items", arguments.clone());
     assert_eq!((&first["created"], &first["failed"]), (&json!(1), &json!(1)));
     assert_eq!(world.ok("manage_items", arguments), first);

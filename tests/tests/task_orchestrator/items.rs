@@ -49,7 +49,18 @@ fn a_new_item_has_the_documented_defaults() {
     let item = world.get(&world.item("Plain"));
     assert_eq!(
         names(&item),
-        ["complexity", "createdAt", "depth", "id", "modifiedAt", "priority", "role", "roleChangedAt", "summary", "title"]
+        [
+            "complexity",
+            "createdAt",
+            "depth",
+            "id",
+            "modifiedAt",
+            "priority",
+            "role",
+            "roleChangedAt",
+            "summary",
+            "title"
+        ]
     );
     assert_eq!((&item["summary"], &item["role"], &item["priority"]), (&json!(""), &json!("queue"), &json!("medium")));
     assert_eq!((&item["complexity"], &item["depth"]), (&Value::Null, &json!(0)));
@@ -110,10 +121,24 @@ fn bad_entries_fail_alone_and_say_where() {
     assert_eq!((&answer["created"], &answer["failed"]), (&json!(2), &json!(13)));
     assert_eq!(each(&answer["items"], "title"), ["Good", "Good too"]);
     let failures = answer["failures"].as_array().expect("failures");
-    assert_eq!(failures.iter().map(|failure| failure["index"].as_u64()).collect::<Vec<_>>(), (1..14).map(Some).collect::<Vec<_>>());
+    assert_eq!(
+        failures.iter().map(|failure| failure["index"].as_u64()).collect::<Vec<_>>(),
+        (1..14).map(Some).collect::<Vec<_>>()
+    );
     for (failure, word) in failures.iter().zip([
-        "title is required", "blank", "role", "high, medium or low", "from 1 to 10", "no item", "object", "did you mean \"priority\"",
-        "tags", "500 characters", "2000 characters", "JSON object", "integer",
+        "title is required",
+        "blank",
+        "role",
+        "high, medium or low",
+        "from 1 to 10",
+        "no item",
+        "object",
+        "did you mean \"priority\"",
+        "tags",
+        "500 characters",
+        "2000 characters",
+        "JSON object",
+        "integer",
     ]) {
         assert!(text(&failure["error"]).contains(word), "{failure} should say {word}");
         assert_eq!(names(failure), ["error", "index"]);
@@ -143,7 +168,10 @@ fn expected_notes_follow_type_then_tag_then_default() {
         json!([{ "title": "t", "type": "one", "tags": "two" }, { "title": "t", "tags": "x,two" }, { "title": "t", "type": "none" }]),
     );
     let notes: Vec<&Value> = (0..3).map(|n| &answer["items"][n]["expectedNotes"]).collect();
-    assert_eq!(*notes[0], json!([{ "key": "k1", "role": "queue", "required": true, "description": "first", "exists": false }]));
+    assert_eq!(
+        *notes[0],
+        json!([{ "key": "k1", "role": "queue", "required": true, "description": "first", "exists": false }])
+    );
     assert_eq!(notes[1][0]["key"], "k2");
     assert_eq!(notes[1][0]["required"], false);
     assert_eq!(notes[2][0]["key"], "k3");
@@ -167,7 +195,10 @@ fn an_update_changes_only_what_it_names() {
     assert_eq!((&answer["updated"], &answer["failed"]), (&json!(1), &json!(0)));
     let item = world.get(&id);
     assert_eq!((&item["priority"], &item["complexity"]), (&json!("high"), &json!(3)));
-    assert_eq!((&item["title"], &item["description"], &item["tags"]), (&json!("Before"), &json!("kept"), &json!("kept")));
+    assert_eq!(
+        (&item["title"], &item["description"], &item["tags"]),
+        (&json!("Before"), &json!("kept"), &json!("kept"))
+    );
     assert_eq!(item["modifiedAt"], row["modifiedAt"]);
 }
 
@@ -180,12 +211,18 @@ fn null_clears_what_can_be_empty_and_blank_leaves_it() {
     });
     let id = world.made(full);
     let before = world.get(&id);
-    update(&world, json!({ "id": id, "title": "", "description": "", "summary": "", "statusLabel": "", "metadata": "", "tags": "", "type": "", "properties": "" }));
+    update(
+        &world,
+        json!({ "id": id, "title": "", "description": "", "summary": "", "statusLabel": "", "metadata": "", "tags": "", "type": "", "properties": "" }),
+    );
     update(&world, json!({ "id": id, "title": null, "summary": null, "priority": null, "complexity": null }));
     let mut after = world.get(&id);
     after["modifiedAt"] = before["modifiedAt"].clone();
     assert_eq!(after, before);
-    update(&world, json!({ "id": id, "description": null, "statusLabel": null, "metadata": null, "tags": null, "type": null, "properties": null }));
+    update(
+        &world,
+        json!({ "id": id, "description": null, "statusLabel": null, "metadata": null, "tags": null, "type": null, "properties": null }),
+    );
     let cleared = world.get(&id);
     for field in ["description", "statusLabel", "metadata", "tags", "type", "properties"] {
         assert!(cleared.get(field).is_none(), "{field} is still there");
@@ -240,10 +277,14 @@ fn an_item_moves_with_everything_beneath_it() {
 #[test]
 fn traits_live_in_the_properties() {
     let world = World::with_schemas();
-    let answer = create(&world, json!([{ "title": "t", "type": "quick", "traits": "needs-security-review,other", "properties": "{\"x\":1}" }]));
+    let answer = create(
+        &world,
+        json!([{ "title": "t", "type": "quick", "traits": "needs-security-review,other", "properties": "{\"x\":1}" }]),
+    );
     let id = text(&answer["items"][0]["id"]);
     assert_eq!(each(&answer["items"][0]["expectedNotes"], "key"), ["outcome", "security"]);
-    let properties = |id: &str| serde_json::from_str::<Value>(world.get(id)["properties"].as_str().unwrap_or("null")).expect("JSON");
+    let properties =
+        |id: &str| serde_json::from_str::<Value>(world.get(id)["properties"].as_str().unwrap_or("null")).expect("JSON");
     assert_eq!(properties(&id), json!({ "x": 1, "traits": ["needs-security-review", "other"] }));
     update(&world, json!({ "id": id, "traits": "other" }));
     assert_eq!(properties(&id), json!({ "x": 1, "traits": ["other"] }));
@@ -291,7 +332,8 @@ fn an_item_with_children_is_not_deleted_by_itself() {
     let answer = world.ok("manage_items", json!({ "operation": "delete", "ids": [root] }));
     assert_eq!((&answer["deleted"], &answer["failed"], &answer["ids"]), (&json!(0), &json!(1), &json!([])));
     assert!(error_of(&answer).contains("2 child"));
-    let answer = world.ok("manage_items", json!({ "operation": "delete", "ids": [children[0], children[1], root, root] }));
+    let answer =
+        world.ok("manage_items", json!({ "operation": "delete", "ids": [children[0], children[1], root, root] }));
     assert_eq!((&answer["deleted"], &answer["failed"]), (&json!(3), &json!(0)), "the same item twice is one item");
     assert!(answer.get("descendantsDeleted").is_none());
 }
@@ -322,7 +364,8 @@ fn an_item_is_found_by_id_key_and_prefix() {
     world.item("made in the same minute");
     let error = world.err("query_items", json!({ "operation": "get", "id": id[..4] }));
     assert_eq!((&error["code"], &error["reason"]), (&json!("VALIDATION_ERROR"), &json!("ambiguous_id")));
-    let keys: Vec<String> = text(&error["message"]).split("could be ").nth(1).expect("candidates").split(", ").map(str::to_owned).collect();
+    let keys: Vec<String> =
+        text(&error["message"]).split("could be ").nth(1).expect("candidates").split(", ").map(str::to_owned).collect();
     assert_eq!(keys.len(), 2);
     assert!(keys.iter().any(|key| world.get(key)["id"] == json!(id)), "one of {keys:?} is the item");
 }
@@ -333,8 +376,13 @@ fn ancestors_lead_from_the_root_to_the_parent() {
     let root = world.item("root");
     let middle = world.child(&root, "middle");
     let leaf = world.child(&middle, "leaf");
-    let way = |id: &str| world.ok("query_items", json!({ "operation": "get", "id": id, "includeAncestors": true }))["ancestors"].clone();
-    assert_eq!(way(&leaf), json!([{ "id": root, "title": "root", "depth": 0 }, { "id": middle, "title": "middle", "depth": 1 }]));
+    let way = |id: &str| {
+        world.ok("query_items", json!({ "operation": "get", "id": id, "includeAncestors": true }))["ancestors"].clone()
+    };
+    assert_eq!(
+        way(&leaf),
+        json!([{ "id": root, "title": "root", "depth": 0 }, { "id": middle, "title": "middle", "depth": 1 }])
+    );
     assert_eq!(way(&root), json!([]));
     assert!(world.get(&leaf).get("ancestors").is_none());
 }

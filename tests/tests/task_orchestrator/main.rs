@@ -2,6 +2,7 @@
 //!
 //! Each test has a server and a database of its own. That text and structured content are the same JSON is checked by
 //! the client in every call.
+#![expect(clippy::needless_pass_by_value, reason = "arguments are made on the spot, for the call alone")]
 
 mod claims;
 mod context;
@@ -164,7 +165,8 @@ impl World {
 }
 
 fn start(folder: &TempDir, arguments: &[&str], variables: &[(&str, &str)]) -> Server {
-    let arguments: Vec<&str> = ["--surface", "task-orchestrator"].into_iter().chain(arguments.iter().copied()).collect();
+    let arguments: Vec<&str> =
+        ["--surface", "task-orchestrator"].into_iter().chain(arguments.iter().copied()).collect();
     let database: PathBuf = folder.path().join("docket.db");
     Server::start_with(&database, &arguments, |command| {
         command.env("AGENT_CONFIG_DIR", folder.path()).env_remove("DEGRADED_MODE_POLICY").env_remove("DOCKET_ACTOR");

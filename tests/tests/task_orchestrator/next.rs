@@ -11,14 +11,19 @@ fn next(world: &World, arguments: Value) -> Value {
 #[test]
 fn ready_work_is_ranked_by_priority_and_then_the_easiest() {
     let world = World::new();
-    for (title, priority, complexity) in [("d", "low", json!(1)), ("c", "medium", Value::Null), ("b", "high", json!(9)), ("a", "high", json!(2))] {
+    for (title, priority, complexity) in
+        [("d", "low", json!(1)), ("c", "medium", Value::Null), ("b", "high", json!(9)), ("a", "high", json!(2))]
+    {
         world.made(json!({ "title": title, "priority": priority, "complexity": complexity }));
     }
     let answer = next(&world, json!({ "limit": 20 }));
     assert_eq!(each(&answer["recommendations"], "title"), ["a", "b", "c", "d"]);
     assert_eq!(answer["total"], 4);
     let row = &answer["recommendations"][2];
-    assert_eq!(*row, json!({ "itemId": row["itemId"], "title": "c", "role": "queue", "priority": "medium", "complexity": null }));
+    assert_eq!(
+        *row,
+        json!({ "itemId": row["itemId"], "title": "c", "role": "queue", "priority": "medium", "complexity": null })
+    );
     assert_eq!(each(&next(&world, json!({}))["recommendations"], "title"), ["a"], "one, when nothing is said");
 }
 
@@ -28,7 +33,8 @@ fn details_and_ancestors_come_on_request() {
     let parent = world.item("parent");
     let id = world.made(json!({ "title": "Design login flow", "parentId": parent, "priority": "high", "complexity": 2, "summary": "Create wireframes", "tags": "task-implementation" }));
     world.item("elsewhere");
-    let answer = next(&world, json!({ "parentId": parent, "limit": 3, "includeDetails": true, "includeAncestors": true }));
+    let answer =
+        next(&world, json!({ "parentId": parent, "limit": 3, "includeDetails": true, "includeAncestors": true }));
     assert_eq!(
         answer,
         json!({
@@ -49,7 +55,10 @@ fn what_waits_or_is_claimed_is_not_recommended() {
     world.claim("agent-1", &c);
     assert_eq!(each(&next(&world, json!({ "limit": 5 }))["recommendations"], "title"), ["a"]);
     let all = next(&world, json!({ "limit": 5, "includeClaimed": true }));
-    let claimed: Vec<(String, Value)> = each(&all["recommendations"], "title").into_iter().zip(all["recommendations"].as_array().expect("rows").iter().map(|row| row["isClaimed"].clone())).collect();
+    let claimed: Vec<(String, Value)> = each(&all["recommendations"], "title")
+        .into_iter()
+        .zip(all["recommendations"].as_array().expect("rows").iter().map(|row| row["isClaimed"].clone()))
+        .collect();
     assert_eq!(claimed, [("a".to_owned(), json!(false)), ("c".to_owned(), json!(true))]);
     assert!(!all.to_string().contains("agent-1"));
     world.moves(&a, "complete");
@@ -78,7 +87,10 @@ fn two_hundred_blocked_items_do_not_hide_the_ready_one() {
     let items: Vec<Value> = (0..200).map(|n| json!({ "title": format!("waits {n}"), "priority": "high" })).collect();
     let made = world.ok("manage_items", json!({ "operation": "create", "items": items }));
     let targets = each(&made["items"], "id");
-    world.ok("manage_dependencies", json!({ "operation": "create", "pattern": "fan-out", "source": blocker, "targets": targets }));
+    world.ok(
+        "manage_dependencies",
+        json!({ "operation": "create", "pattern": "fan-out", "source": blocker, "targets": targets }),
+    );
     assert_eq!(each(&next(&world, json!({ "limit": 20 }))["recommendations"], "title"), ["blocker"]);
 }
 
@@ -87,9 +99,7 @@ fn the_next_status_is_told_without_moving() {
     let world = World::with_schemas();
     let ask = |id: &str| world.ok("get_next_status", json!({ "itemId": id }));
     let id = world.item("t");
-    let ready = |current: &str, to: &str, place: &str| {
-        json!({ "recommendation": "Ready", "currentRole": current, "nextRole": to, "trigger": "start", "progressionPosition": place })
-    };
+    let ready = |current: &str, to: &str, place: &str| json!({ "recommendation": "Ready", "currentRole": current, "nextRole": to, "trigger": "start", "progressionPosition": place });
     assert_eq!(ask(&id), ready("queue", "work", "1/3"));
     world.moves(&id, "start");
     assert_eq!(ask(&id), ready("work", "terminal", "2/3"));
@@ -98,7 +108,10 @@ fn the_next_status_is_told_without_moving() {
     let in_work = world.made(json!({ "title": "t", "type": "feature-task", "role": "work" }));
     assert_eq!(ask(&in_work), ready("work", "review", "2/4"));
     world.moves(&id, "hold");
-    assert_eq!(ask(&id), json!({ "recommendation": "Blocked", "currentRole": "blocked", "suggestion": "Use 'resume' trigger to return to previous role" }));
+    assert_eq!(
+        ask(&id),
+        json!({ "recommendation": "Blocked", "currentRole": "blocked", "suggestion": "Use 'resume' trigger to return to previous role" })
+    );
     world.moves(&id, "cancel");
     let closed = ask(&id);
     assert_eq!((&closed["recommendation"], &closed["currentRole"]), (&json!("Terminal"), &json!("terminal")));
@@ -154,7 +167,12 @@ fn an_item_put_aside_is_listed_even_without_blockers() {
     world.moves(&closed, "cancel");
     let answer = world.ok("get_blocked_items", json!({}));
     assert_eq!(each(&answer["blockedItems"], "blockType"), ["explicit", "explicit"]);
-    let row = answer["blockedItems"].as_array().expect("rows").iter().find(|row| row["itemId"] == json!(aside)).expect("its row");
+    let row = answer["blockedItems"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .find(|row| row["itemId"] == json!(aside))
+        .expect("its row");
     assert_eq!((&row["blockerCount"], &row["blockedBy"][0]["satisfied"]), (&json!(0), &json!(true)));
     assert!(row["blockedBy"][0].get("unblockAt").is_none());
     assert_eq!(each(&world.ok("get_blocked_items", json!({ "parentId": parent }))["blockedItems"], "title"), ["aside"]);

@@ -24,7 +24,10 @@ fn a_note_is_written_and_the_item_says_what_it_still_needs() {
         answer["itemContext"],
         json!({ id.clone(): { "guidancePointer": "List what must hold", "noteProgress": { "filled": 0, "remaining": 1, "total": 1 } } })
     );
-    let answer = upsert(&world, json!([{ "itemId": id, "key": "requirements", "role": "queue", "body": "The handler must validate." }]));
+    let answer = upsert(
+        &world,
+        json!([{ "itemId": id, "key": "requirements", "role": "queue", "body": "The handler must validate." }]),
+    );
     assert_eq!(
         answer["itemContext"][&id],
         json!({ "guidancePointer": null, "noteProgress": { "filled": 1, "remaining": 0, "total": 1 } })
@@ -41,17 +44,22 @@ fn without_a_schema_or_once_closed_there_is_no_progress() {
     let bare = world.item("bare");
     assert_eq!(upsert(&world, json!([{ "itemId": bare, "key": "k", "role": "work" }]))["itemContext"][&bare], nothing);
     let closed = world.made(json!({ "title": "t", "type": "quick", "role": "terminal" }));
-    assert_eq!(upsert(&world, json!([{ "itemId": closed, "key": "k", "role": "work" }]))["itemContext"][&closed], nothing);
+    assert_eq!(
+        upsert(&world, json!([{ "itemId": closed, "key": "k", "role": "work" }]))["itemContext"][&closed],
+        nothing
+    );
 }
 
 #[test]
 fn writing_again_replaces_the_note_in_place() {
     let world = World::new();
     let id = world.item("t");
-    let first = upsert(&world, json!([{ "itemId": id, "key": "k", "role": "queue", "body": "one" }]))["notes"][0]["id"].clone();
+    let first =
+        upsert(&world, json!([{ "itemId": id, "key": "k", "role": "queue", "body": "one" }]))["notes"][0]["id"].clone();
     let before = world.ok("query_notes", json!({ "operation": "get", "id": first }));
     std::thread::sleep(std::time::Duration::from_millis(5));
-    let second = upsert(&world, json!([{ "itemId": id, "key": "k", "role": "work", "body": "two" }]))["notes"][0]["id"].clone();
+    let second =
+        upsert(&world, json!([{ "itemId": id, "key": "k", "role": "work", "body": "two" }]))["notes"][0]["id"].clone();
     assert_eq!(first, second);
     let after = world.ok("query_notes", json!({ "operation": "get", "id": first }));
     assert_eq!((&after["role"], &after["body"]), (&json!("work"), &json!("two")));
@@ -98,8 +106,17 @@ fn bad_notes_fail_alone() {
     );
     assert_eq!((&answer["upserted"], &answer["failed"]), (&json!(1), &json!(11)));
     for (failure, word) in answer["failures"].as_array().expect("failures").iter().zip([
-        "itemId is required", "key is required", "role is required", "no item", "queue, work, review", "200 characters", "UUID", "actor.id is required",
-        "orchestrator", "body must be a string", "object",
+        "itemId is required",
+        "key is required",
+        "role is required",
+        "no item",
+        "queue, work, review",
+        "200 characters",
+        "UUID",
+        "actor.id is required",
+        "orchestrator",
+        "body must be a string",
+        "object",
     ]) {
         assert!(text(&failure["error"]).contains(word), "{failure} should say {word}");
     }
@@ -114,14 +131,24 @@ fn notes_are_listed_by_phase_and_without_bodies_on_request() {
         world.note(&id, key, role);
     }
     let all = list(&world, &id);
-    assert_eq!((each(&all["notes"], "key"), &all["total"]), (vec!["a".to_owned(), "b".to_owned(), "c".to_owned()], &json!(3)));
+    assert_eq!(
+        (each(&all["notes"], "key"), &all["total"]),
+        (vec!["a".to_owned(), "b".to_owned(), "c".to_owned()], &json!(3))
+    );
     assert_eq!(names(&all["notes"][0]), ["body", "createdAt", "id", "itemId", "key", "modifiedAt", "role"]);
-    let queue = world.ok("query_notes", json!({ "operation": "list", "itemId": id, "role": "queue", "includeBody": false }));
+    let queue =
+        world.ok("query_notes", json!({ "operation": "list", "itemId": id, "role": "queue", "includeBody": false }));
     assert_eq!((each(&queue["notes"], "key"), &queue["total"]), (vec!["a".to_owned(), "c".to_owned()], &json!(2)));
     assert!(queue["notes"][0].get("body").is_none());
-    assert_eq!(world.err("query_notes", json!({ "operation": "list", "itemId": id, "role": "blocked" }))["field"], "role");
+    assert_eq!(
+        world.err("query_notes", json!({ "operation": "list", "itemId": id, "role": "blocked" }))["field"],
+        "role"
+    );
     assert_eq!(list(&world, &fresh()), json!({ "notes": [], "total": 0 }), "an item that is not there has no notes");
-    assert_eq!(world.err("query_notes", json!({ "operation": "list", "itemId": "ffff0000" }))["code"], "RESOURCE_NOT_FOUND");
+    assert_eq!(
+        world.err("query_notes", json!({ "operation": "list", "itemId": "ffff0000" }))["code"],
+        "RESOURCE_NOT_FOUND"
+    );
     assert_eq!(world.err("query_notes", json!({ "operation": "list" }))["field"], "itemId");
 }
 
@@ -155,7 +182,11 @@ fn notes_are_deleted_by_id_by_item_and_by_key() {
     expected.sort();
     assert_eq!(failed, expected);
     assert_eq!(delete(json!({ "itemId": id, "key": "b" })), json!({ "deleted": 1, "failed": 0 }));
-    assert_eq!(delete(json!({ "itemId": id, "key": "b" })), json!({ "deleted": 0, "failed": 0 }), "nothing there is no failure");
+    assert_eq!(
+        delete(json!({ "itemId": id, "key": "b" })),
+        json!({ "deleted": 0, "failed": 0 }),
+        "nothing there is no failure"
+    );
     let both = delete(json!({ "ids": [ids[2]], "itemId": id, "key": "d" }));
     assert_eq!(both["deleted"], 2, "both ways of naming count");
     assert_eq!(each(&list(&world, &id)["notes"], "key"), ["e"]);
@@ -175,7 +206,9 @@ fn notes_are_deleted_by_id_by_item_and_by_key() {
 #[test]
 fn a_note_that_is_too_long_is_warned_about_or_refused() {
     let config = |mode: &str| {
-        format!("note_limits: {{ mode: {mode} }}\nwork_item_schemas:\n  t: {{ notes: [ {{ key: short, role: work, maxLength: 5 }} ] }}\n")
+        format!(
+            "note_limits: {{ mode: {mode} }}\nwork_item_schemas:\n  t: {{ notes: [ {{ key: short, role: work, maxLength: 5 }} ] }}\n"
+        )
     };
     let note = |id: &str| json!([{ "itemId": id, "key": "short", "role": "work", "body": "too long" }]);
     let world = World::with(&config("warn"));
@@ -191,7 +224,8 @@ fn where_actors_are_asked_for_every_note_and_move_names_one() {
     let world = World::with("actor_authentication: { enabled: true }\n");
     let id = world.item("t");
     let note = |actor: Value| json!({ "itemId": id, "key": "k", "role": "work", "actor": actor });
-    let error = world.err("manage_notes", json!({ "operation": "upsert", "notes": [note(subagent("a")), note(Value::Null)] }));
+    let error =
+        world.err("manage_notes", json!({ "operation": "upsert", "notes": [note(subagent("a")), note(Value::Null)] }));
     assert_eq!((&error["reason"], &error["field"]), (&json!("actor_required"), &json!("notes[1].actor")));
     assert_eq!(list(&world, &id)["total"], 0, "the whole call is refused");
     let error = world.err("advance_item", json!({ "transitions": [{ "itemId": id, "trigger": "start" }] }));
@@ -199,5 +233,9 @@ fn where_actors_are_asked_for_every_note_and_move_names_one() {
     assert_eq!(upsert(&world, json!([note(subagent("a"))]))["upserted"], 1);
     let row = world.moved(json!({ "itemId": id, "trigger": "start", "actor": subagent("a") }));
     assert_eq!(row["applied"], true);
-    assert_eq!(world.ok("manage_notes", json!({ "operation": "delete", "itemId": id }))["deleted"], 1, "deleting needs none");
+    assert_eq!(
+        world.ok("manage_notes", json!({ "operation": "delete", "itemId": id }))["deleted"],
+        1,
+        "deleting needs none"
+    );
 }

@@ -28,7 +28,9 @@ fn one_item_is_shown_in_full_with_its_children_in_short() {
 #[test]
 fn the_roots_are_shown_with_counts_traits_and_claims() {
     let world = World::new();
-    let root = world.made(json!({ "title": "Auth Feature", "tags": "backend", "type": "feature", "traits": "needs-migration-review" }));
+    let root = world.made(
+        json!({ "title": "Auth Feature", "tags": "backend", "type": "feature", "traits": "needs-migration-review" }),
+    );
     world.item("empty");
     let [a, b, _] = ["a", "b", "c"].map(|title| world.child(&root, title));
     let grandchild = world.child(&a, "grandchild");
@@ -50,7 +52,8 @@ fn the_roots_are_shown_with_counts_traits_and_claims() {
         })
     );
     assert!(!answer.to_string().contains("agent-"), "nobody is named");
-    let empty = answer["items"].as_array().expect("rows").iter().find(|row| row["title"] == "empty").expect("the other");
+    let empty =
+        answer["items"].as_array().expect("rows").iter().find(|row| row["title"] == "empty").expect("the other");
     assert!(empty.get("traits").is_none() && empty.get("children").is_none());
 }
 
@@ -58,7 +61,8 @@ fn the_roots_are_shown_with_counts_traits_and_claims() {
 fn children_come_with_their_own_counts_where_asked_for() {
     let world = World::new();
     let root = world.item("root");
-    let child = world.made(json!({ "title": "child", "parentId": root, "tags": "backend", "type": "feature-task", "traits": "t" }));
+    let child = world
+        .made(json!({ "title": "child", "parentId": root, "tags": "backend", "type": "feature-task", "traits": "t" }));
     world.child(&child, "grandchild");
     let answer = world.ok("query_items", json!({ "operation": "overview", "includeChildren": true }));
     assert_eq!(

@@ -22,7 +22,15 @@ fn every_tool_says_what_it_does_to_what_is_stored() {
     let list = world.server.request("tools/list", json!({})).expect("an answer")["result"]["tools"].clone();
     let tools = list.as_array().expect("tools");
     assert_eq!(tools.len(), 14);
-    let reads = ["query_items", "query_notes", "query_dependencies", "get_next_status", "get_context", "get_next_item", "get_blocked_items"];
+    let reads = [
+        "query_items",
+        "query_notes",
+        "query_dependencies",
+        "get_next_status",
+        "get_context",
+        "get_next_item",
+        "get_blocked_items",
+    ];
     let destroys = ["manage_items", "manage_notes", "manage_dependencies"];
     for tool in tools {
         let name = tool["name"].as_str().expect("a name");
@@ -32,10 +40,19 @@ fn every_tool_says_what_it_does_to_what_is_stored() {
             json!({ "readOnlyHint": read, "destructiveHint": destroy, "idempotentHint": read, "openWorldHint": false }),
             "{name}"
         );
-        assert_eq!((&tool["inputSchema"]["type"], &tool["inputSchema"]["additionalProperties"]), (&json!("object"), &json!(false)), "{name}");
+        assert_eq!(
+            (&tool["inputSchema"]["type"], &tool["inputSchema"]["additionalProperties"]),
+            (&json!("object"), &json!(false)),
+            "{name}"
+        );
         assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
         let required = tool["inputSchema"]["required"].as_array().cloned().unwrap_or_default();
-        assert!(required.iter().all(|field| tool["inputSchema"]["properties"].get(field.as_str().unwrap_or_default()).is_some()), "{name}");
+        assert!(
+            required
+                .iter()
+                .all(|field| tool["inputSchema"]["properties"].get(field.as_str().unwrap_or_default()).is_some()),
+            "{name}"
+        );
     }
     let size = list.to_string().len();
     assert!(size < 26_000, "the tool list has grown to {size} bytes; every token of it is paid in every conversation");
@@ -47,7 +64,21 @@ fn answers_keep_the_order_of_their_fields() {
     let call = json!({ "name": "manage_items", "arguments": { "operation": "create", "items": [{ "title": "t" }] } });
     let result = world.server.request("tools/call", call).expect("an answer")["result"].clone();
     let text = result["content"][0]["text"].as_str().expect("text");
-    let places: Vec<Option<usize>> = ["items", "\"id\"", "title", "depth", "role", "priority", "requiresVerification", "tags", "type", "created", "failed"].map(|name| text.find(name)).to_vec();
+    let places: Vec<Option<usize>> = [
+        "items",
+        "\"id\"",
+        "title",
+        "depth",
+        "role",
+        "priority",
+        "requiresVerification",
+        "tags",
+        "type",
+        "created",
+        "failed",
+    ]
+    .map(|name| text.find(name))
+    .to_vec();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{text}");
 }
 
@@ -86,7 +117,10 @@ fn run(input: &[u8]) -> (Vec<Value>, bool) {
     let mut stdin = child.stdin.take().expect("a pipe");
     let stdout = child.stdout.take().expect("a pipe");
     let lines = std::thread::spawn(move || {
-        BufReader::new(stdout).lines().map(|line| serde_json::from_str(&line.expect("text")).expect("only protocol on stdout")).collect()
+        BufReader::new(stdout)
+            .lines()
+            .map(|line| serde_json::from_str(&line.expect("text")).expect("only protocol on stdout"))
+            .collect()
     });
     stdin.write_all(input).expect("written");
     drop(stdin);
@@ -130,7 +164,8 @@ fn nonsense_is_answered_and_the_end_is_clean() {
 fn files_serve_as_streams_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let (input, output) = (folder.path().join("in"), folder.path().join("out"));
-    std::fs::write(&input, format!("{HELLO}\n{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}}\n")).expect("written");
+    std::fs::write(&input, format!("{HELLO}\n{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}}\n"))
+        .expect("written");
     let status = Command::new(docket())
         .arg("--db")
         .arg(format!("sqlite:{}", folder.path().join("docket.db").display()))

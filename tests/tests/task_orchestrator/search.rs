@@ -34,7 +34,9 @@ fn rows_are_short_and_leave_out_what_is_not_set() {
 fn each_filter_keeps_what_it_names() {
     let world = World::new();
     let root = world.made(json!({ "title": "Root", "tags": "a", "priority": "high" }));
-    world.made(json!({ "title": "Child one", "parentId": root, "tags": "b", "type": "bug", "summary": "the JWT handler" }));
+    world.made(
+        json!({ "title": "Child one", "parentId": root, "tags": "b", "type": "bug", "summary": "the JWT handler" }),
+    );
     world.made(json!({ "title": "Child two", "parentId": root, "tags": "ab", "role": "work", "priority": "high" }));
     for (filter, expected) in [
         (json!({}), vec!["Root", "Child one", "Child two"]),
@@ -70,7 +72,10 @@ fn times_bound_a_search_from_both_sides() {
     let moved = text(&world.get(&id)["roleChangedAt"]);
     assert_eq!(titles(&world, json!({ "createdAfter": made })), ["second"]);
     assert_eq!(titles(&world, json!({ "createdBefore": moved })), ["first", "second"]);
-    assert_eq!(titles(&world, json!({ "createdAfter": "2000-01-01T00:00:00+02:00", "createdBefore": made })), Vec::<String>::new());
+    assert_eq!(
+        titles(&world, json!({ "createdAfter": "2000-01-01T00:00:00+02:00", "createdBefore": made })),
+        Vec::<String>::new()
+    );
     assert_eq!(titles(&world, json!({ "roleChangedBefore": moved })), ["second"]);
     assert_eq!(titles(&world, json!({ "modifiedBefore": moved })), ["second"]);
     assert_eq!(titles(&world, json!({ "modifiedAfter": made, "roleChangedAfter": made })), ["first", "second"]);
@@ -78,7 +83,8 @@ fn times_bound_a_search_from_both_sides() {
         let error = world.err("query_items", json!({ "operation": "search", "createdAfter": bad }));
         assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION_ERROR"), &json!("createdAfter")), "{bad}");
     }
-    let error = world.err("query_items", json!({ "operation": "search", "modifiedAfter": moved, "modifiedBefore": made }));
+    let error =
+        world.err("query_items", json!({ "operation": "search", "modifiedAfter": moved, "modifiedBefore": made }));
     assert!(text(&error["message"]).contains("before modifiedBefore"));
 }
 
@@ -89,13 +95,19 @@ fn pages_say_how_much_there_is() {
     world.ok("manage_items", json!({ "operation": "create", "items": items }));
     let page = search(&world, json!({ "limit": 3, "offset": 3, "sortOrder": "asc" }));
     assert_eq!(each(&page["items"], "title"), ["item 3", "item 4", "item 5"]);
-    let numbers = |page: &Value| [&page["total"], &page["returned"], &page["limit"], &page["offset"]].map(|n| n.as_u64().expect("a number"));
+    let numbers = |page: &Value| {
+        [&page["total"], &page["returned"], &page["limit"], &page["offset"]].map(|n| n.as_u64().expect("a number"))
+    };
     assert_eq!(numbers(&page), [7, 3, 3, 3]);
     assert_eq!(numbers(&search(&world, json!({ "offset": 6, "limit": 5 }))), [7, 1, 5, 6]);
     assert_eq!(numbers(&search(&world, json!({ "offset": 60 }))), [7, 0, 50, 60]);
     assert_eq!(numbers(&search(&world, json!({ "limit": 100_000, "offset": -4 }))), [7, 7, 200, 0]);
     assert_eq!(numbers(&search(&world, json!({ "limit": 0 }))), [7, 1, 1, 0]);
-    assert_eq!(each(&search(&world, json!({ "limit": 2 }))["items"], "title"), ["item 6", "item 5"], "the newest first");
+    assert_eq!(
+        each(&search(&world, json!({ "limit": 2 }))["items"], "title"),
+        ["item 6", "item 5"],
+        "the newest first"
+    );
 }
 
 #[test]
@@ -119,7 +131,11 @@ fn lists_run_the_way_that_is_asked_for() {
         ("createdAt", "asc", ["b", "c", "a"]),
         ("modifiedAt", "desc", ["c", "b", "a"]),
     ] {
-        assert_eq!(each(&search(&world, json!({ "sortBy": by, "sortOrder": order }))["items"], "title"), expected, "{by} {order}");
+        assert_eq!(
+            each(&search(&world, json!({ "sortBy": by, "sortOrder": order }))["items"], "title"),
+            expected,
+            "{by} {order}"
+        );
     }
     let error = world.err("query_items", json!({ "operation": "search", "sortBy": "id;drop" }));
     assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION_ERROR"), &json!("sortBy")));
@@ -143,12 +159,17 @@ fn claims_can_be_searched_for_and_never_say_whose_they_are() {
     world.claim("agent-1", &held);
     world.ok("claim_item", crate::claiming("agent-2", json!([{ "itemId": expired, "ttlSeconds": 1 }]), json!([])));
     std::thread::sleep(std::time::Duration::from_millis(1100));
-    for (status, title, claimed) in [("claimed", "held", true), ("expired", "expired", false), ("unclaimed", "free", false)] {
+    for (status, title, claimed) in
+        [("claimed", "held", true), ("expired", "expired", false), ("unclaimed", "free", false)]
+    {
         let answer = search(&world, json!({ "claimStatus": status }));
         assert_eq!(each(&answer["items"], "title"), [title], "{status}");
         assert_eq!(answer["items"][0]["isClaimed"], claimed, "{status}");
         assert!(!answer.to_string().contains("agent-"), "{answer}");
     }
     assert!(search(&world, json!({}))["items"][0].get("isClaimed").is_none());
-    assert_eq!(world.err("query_items", json!({ "operation": "search", "claimStatus": "mine" }))["field"], "claimStatus");
+    assert_eq!(
+        world.err("query_items", json!({ "operation": "search", "claimStatus": "mine" }))["field"],
+        "claimStatus"
+    );
 }

@@ -16,7 +16,10 @@ fn the_best_ready_work_is_claimed_and_no_two_agents_get_the_same() {
     world.made(json!({ "title": "second" }));
     let first = world.made(json!({ "title": "first", "priority": "high" }));
     let row = take(&world, "agent-1", json!({}));
-    assert_eq!((&row["itemId"], &row["outcome"], &row["title"], &row["fence"]), (&json!(first), &json!("success"), &json!("first"), &json!(1)));
+    assert_eq!(
+        (&row["itemId"], &row["outcome"], &row["title"], &row["fence"]),
+        (&json!(first), &json!("success"), &json!("first"), &json!(1))
+    );
     assert_eq!(
         names(&row),
         ["claimExpiresAt", "claimedAt", "claimedBy", "fence", "itemId", "originalClaimedAt", "outcome", "title"]
@@ -118,8 +121,14 @@ fn a_selector_stands_alone() {
     }
     let held = world.claim("agent-1", &id);
     world.item("next");
-    let answer = world.ok("claim_item", claiming("agent-1", json!([{ "selector": {}, "ttlSeconds": 60 }]), json!([{ "itemId": id }])));
-    assert_eq!((&answer["claimResults"][0]["title"], &answer["autoReleased"]), (&json!("next"), &json!([held["itemId"]])));
+    let answer = world.ok(
+        "claim_item",
+        claiming("agent-1", json!([{ "selector": {}, "ttlSeconds": 60 }]), json!([{ "itemId": id }])),
+    );
+    assert_eq!(
+        (&answer["claimResults"][0]["title"], &answer["autoReleased"]),
+        (&json!("next"), &json!([held["itemId"]]))
+    );
     assert_eq!(answer["releaseResults"][0]["outcome"], "not_claimed_by_you", "the new claim has ended the old one");
 }
 

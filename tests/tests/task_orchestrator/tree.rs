@@ -39,7 +39,10 @@ fn a_whole_tree_is_made_in_one_call() {
     assert_eq!(each(&tree["children"], "ref"), ["t1", "t2", "t3"]);
     let deps = &tree["dependencies"];
     assert_eq!(deps[0], json!({ "id": deps[0]["id"], "fromRef": "t1", "toRef": "t2", "type": "BLOCKS" }));
-    assert_eq!(deps[1], json!({ "id": deps[1]["id"], "fromRef": "t2", "toRef": "t3", "type": "BLOCKS", "unblockAt": "work" }));
+    assert_eq!(
+        deps[1],
+        json!({ "id": deps[1]["id"], "fromRef": "t2", "toRef": "t3", "type": "BLOCKS", "unblockAt": "work" })
+    );
     assert_eq!(tree["notes"], json!([]));
     assert_eq!(world.get(&text(&first["id"]))["parentId"], root["id"]);
     let next = world.ok("get_next_item", json!({ "parentId": root["id"], "limit": 20 }));
@@ -75,9 +78,15 @@ fn blank_notes_are_made_for_all_that_a_schema_knows() {
     assert_eq!(notes[0], json!({ "itemRef": "t1", "key": "requirements", "role": "queue", "id": notes[0]["id"] }));
     let child = &tree["children"][0];
     assert_eq!(child["schemaMatch"], true);
-    assert_eq!(child["expectedNotes"][0], json!({ "key": "requirements", "role": "queue", "required": true, "description": "What is wanted", "exists": true }));
+    assert_eq!(
+        child["expectedNotes"][0],
+        json!({ "key": "requirements", "role": "queue", "required": true, "description": "What is wanted", "exists": true })
+    );
     let stored = world.ok("query_notes", json!({ "operation": "get", "id": notes[0]["id"] }));
-    assert_eq!((&stored["body"], &stored["actor"]["id"], &stored["verification"]["status"]), (&json!(""), &json!("planner"), &json!("unchecked")));
+    assert_eq!(
+        (&stored["body"], &stored["actor"]["id"], &stored["verification"]["status"]),
+        (&json!(""), &json!("planner"), &json!("unchecked"))
+    );
     assert_eq!(world.advance(&text(&child["id"]), "start")["applied"], false, "a blank note fills no gate");
 }
 
@@ -96,10 +105,25 @@ fn explicit_notes_win_over_blank_ones() {
             ],
         }),
     );
-    let made: Vec<String> = each(&tree["notes"], "itemRef").into_iter().zip(each(&tree["notes"], "key")).map(|(item, key)| format!("{item}/{key}")).collect();
+    let made: Vec<String> = each(&tree["notes"], "itemRef")
+        .into_iter()
+        .zip(each(&tree["notes"], "key"))
+        .map(|(item, key)| format!("{item}/{key}"))
+        .collect();
     let mut sorted = made.clone();
     sorted.sort();
-    assert_eq!(sorted, ["root/outcome", "root/specification", "t1/done-criteria", "t1/empty", "t1/hints", "t1/requirements", "t1/verdict"]);
+    assert_eq!(
+        sorted,
+        [
+            "root/outcome",
+            "root/specification",
+            "t1/done-criteria",
+            "t1/empty",
+            "t1/hints",
+            "t1/requirements",
+            "t1/verdict"
+        ]
+    );
     let task = text(&tree["children"][0]["id"]);
     assert_eq!(world.advance(&task, "start")["applied"], true, "the explicit text fills the gate");
 }
@@ -128,11 +152,15 @@ fn a_tree_is_planted_where_its_root_has_room_for_children() {
     let tree = world.ok("create_work_tree", json!({ "root": { "title": "r" }, "parentId": parent }));
     assert_eq!(tree["root"]["depth"], 1);
     parent = world.child(&parent, "depth 1");
-    let tree = world.ok("create_work_tree", json!({ "root": { "title": "r" }, "children": [{ "ref": "c", "title": "c" }], "parentId": parent }));
+    let tree = world.ok(
+        "create_work_tree",
+        json!({ "root": { "title": "r" }, "children": [{ "ref": "c", "title": "c" }], "parentId": parent }),
+    );
     assert_eq!((&tree["root"]["depth"], &tree["children"][0]["depth"]), (&json!(2), &json!(3)));
     parent = world.child(&parent, "depth 2");
     for children in [json!([]), json!([{ "ref": "c", "title": "c" }])] {
-        let error = world.err("create_work_tree", json!({ "root": { "title": "r" }, "children": children, "parentId": parent }));
+        let error = world
+            .err("create_work_tree", json!({ "root": { "title": "r" }, "children": children, "parentId": parent }));
         assert_eq!((&error["code"], &error["reason"]), (&json!("VALIDATION_ERROR"), &json!("too_deep")));
     }
     let error = world.err("create_work_tree", json!({ "root": { "title": "r" }, "parentId": fresh() }));
@@ -149,18 +177,42 @@ fn one_fault_anywhere_and_nothing_is_made() {
         (json!({ "root": { "title": "r", "role": "work" } }), "root.role is not known"),
         (json!({ "root": { "title": "r", "priority": "urgent" } }), "root.priority"),
         (json!({ "root": { "title": "r" }, "children": [{ "title": "c" }] }), "children[0].ref is required"),
-        (json!({ "root": { "title": "r" }, "children": [{ "ref": "a", "title": "x" }, { "ref": "a", "title": "y" }] }), "children[1].ref"),
+        (
+            json!({ "root": { "title": "r" }, "children": [{ "ref": "a", "title": "x" }, { "ref": "a", "title": "y" }] }),
+            "children[1].ref",
+        ),
         (json!({ "root": { "title": "r" }, "children": [{ "ref": "root", "title": "x" }] }), "children[0].ref"),
         (json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "zz" }] }), "zz"),
         (json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "a" }] }), "same item"),
-        (json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "b" }, { "from": "b", "to": "a" }] }), "deps[1]"),
-        (json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "b" }, { "from": "a", "to": "b" }] }), "twice"),
-        (json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "b", "type": "RELATES_TO", "unblockAt": "work" }] }), "unblockAt"),
-        (json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "b", "unblockAt": "blocked" }] }), "deps[0].unblockAt"),
-        (json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "b", "type": "NEEDS" }] }), "deps[0].type"),
+        (
+            json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "b" }, { "from": "b", "to": "a" }] }),
+            "deps[1]",
+        ),
+        (
+            json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "b" }, { "from": "a", "to": "b" }] }),
+            "twice",
+        ),
+        (
+            json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "b", "type": "RELATES_TO", "unblockAt": "work" }] }),
+            "unblockAt",
+        ),
+        (
+            json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "b", "unblockAt": "blocked" }] }),
+            "deps[0].unblockAt",
+        ),
+        (
+            json!({ "root": { "title": "r" }, "children": children, "deps": [{ "from": "a", "to": "b", "type": "NEEDS" }] }),
+            "deps[0].type",
+        ),
         (json!({ "root": { "title": "r" }, "notes": [{ "itemRef": "zz", "key": "k", "role": "work" }] }), "zz"),
-        (json!({ "root": { "title": "r" }, "notes": [{ "itemRef": "root", "key": "k", "role": "terminal" }] }), "notes[0].role"),
-        (json!({ "root": { "title": "r" }, "notes": [{ "itemRef": "root", "key": "k" }] }), "notes[0].role is required"),
+        (
+            json!({ "root": { "title": "r" }, "notes": [{ "itemRef": "root", "key": "k", "role": "terminal" }] }),
+            "notes[0].role",
+        ),
+        (
+            json!({ "root": { "title": "r" }, "notes": [{ "itemRef": "root", "key": "k" }] }),
+            "notes[0].role is required",
+        ),
     ] {
         let error = world.err("create_work_tree", fault.clone());
         assert!(text(&error["message"]).contains(word), "{fault}: {error} should say {word}");
@@ -235,7 +287,8 @@ fn an_item_put_aside_is_skipped_and_holds_nothing_else_up() {
     world.moves(&aside, "block");
     let answer = world.ok("complete_tree", json!({ "rootId": root }));
     assert_eq!(answer["summary"], json!({ "total": 2, "completed": 1, "skipped": 1, "gateFailures": 0 }));
-    let row = answer["results"].as_array().expect("rows").iter().find(|row| row["itemId"] == json!(aside)).expect("its row");
+    let row =
+        answer["results"].as_array().expect("rows").iter().find(|row| row["itemId"] == json!(aside)).expect("its row");
     assert!(text(&row["skippedReason"]).contains("blocked"), "{row}");
     assert_eq!(world.get(&other)["role"], "terminal");
 }
@@ -244,7 +297,10 @@ fn an_item_put_aside_is_skipped_and_holds_nothing_else_up() {
 fn nothing_beneath_is_nothing_to_do() {
     let world = World::new();
     let answer = world.ok("complete_tree", json!({ "rootId": world.item("alone") }));
-    assert_eq!(answer, json!({ "results": [], "summary": { "total": 0, "completed": 0, "skipped": 0, "gateFailures": 0 } }));
+    assert_eq!(
+        answer,
+        json!({ "results": [], "summary": { "total": 0, "completed": 0, "skipped": 0, "gateFailures": 0 } })
+    );
 }
 
 #[test]

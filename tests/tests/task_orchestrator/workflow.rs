@@ -40,7 +40,17 @@ fn without_a_schema_there_is_little_to_tell() {
     let row = world.moves(&world.item("t"), "start");
     assert_eq!(
         names(&row),
-        ["applied", "cascadeEvents", "expectedNotes", "itemId", "newRole", "previousRole", "statusLabel", "trigger", "unblockedItems"]
+        [
+            "applied",
+            "cascadeEvents",
+            "expectedNotes",
+            "itemId",
+            "newRole",
+            "previousRole",
+            "statusLabel",
+            "trigger",
+            "unblockedItems"
+        ]
     );
     for field in ["cascadeEvents", "expectedNotes", "unblockedItems"] {
         assert_eq!(row[field], json!([]), "{field} is always there");
@@ -142,7 +152,11 @@ fn blockers_hold_up_until_they_have_come_far_enough() {
     world.ok("manage_dependencies", json!({ "operation": "create", "dependencies": pair }));
     for trigger in ["start", "complete"] {
         let row = world.advance(&b, trigger);
-        assert_eq!(row["blockers"], json!([{ "fromItemId": a, "currentRole": "queue", "requiredRole": "work" }]), "{trigger}");
+        assert_eq!(
+            row["blockers"],
+            json!([{ "fromItemId": a, "currentRole": "queue", "requiredRole": "work" }]),
+            "{trigger}"
+        );
         assert!(text(&row["error"]).contains("1 blocking"), "{row}");
     }
     assert_eq!(world.moves(&a, "start")["unblockedItems"], json!([{ "itemId": b, "title": "b" }]));
@@ -158,7 +172,10 @@ fn only_the_last_blocker_unblocks() {
     let [a, b, c] = ["a", "b", "c"].map(|title| world.item(title));
     world.blocks(&a, &c);
     world.blocks(&b, &c);
-    let answer = world.ok("advance_item", json!({ "transitions": [{ "itemId": a, "trigger": "complete" }, { "itemId": b, "trigger": "complete" }] }));
+    let answer = world.ok(
+        "advance_item",
+        json!({ "transitions": [{ "itemId": a, "trigger": "complete" }, { "itemId": b, "trigger": "complete" }] }),
+    );
     assert_eq!(answer["results"][0]["unblockedItems"], json!([]));
     assert_eq!(answer["results"][1]["unblockedItems"], json!([{ "itemId": c, "title": "c" }]));
     assert_eq!(answer["allUnblockedItems"], json!([{ "itemId": c, "title": "c" }]));
@@ -195,7 +212,10 @@ fn malformed_transitions_refuse_the_call() {
         (json!([{ "itemId": id, "trigger": "start" }, "x"]), "transitions[1]"),
         (json!([{ "trigger": "start" }]), "transitions[0].itemId"),
         (json!([{ "itemId": id }]), "transitions[0].trigger"),
-        (json!([{ "itemId": id, "trigger": "start" }, { "itemId": id, "trigger": "finish" }]), "transitions[1].trigger"),
+        (
+            json!([{ "itemId": id, "trigger": "start" }, { "itemId": id, "trigger": "finish" }]),
+            "transitions[1].trigger",
+        ),
         (json!([{ "itemId": id, "trigger": "cascade" }]), "transitions[0].trigger"),
         (json!([{ "itemId": id, "trigger": "start", "sumary": "x" }]), "transitions[0].sumary"),
     ] {
@@ -261,7 +281,10 @@ fn a_parent_that_owes_a_note_stays_open_and_says_why() {
     let child = world.child(&parent, "child");
     let row = world.moves(&child, "complete");
     let event = &row["cascadeEvents"][0];
-    assert_eq!((&event["applied"], &event["gateBlocked"], &event["missingNotes"]), (&json!(false), &json!(true), &json!(["wrap-up"])));
+    assert_eq!(
+        (&event["applied"], &event["gateBlocked"], &event["missingNotes"]),
+        (&json!(false), &json!(true), &json!(["wrap-up"]))
+    );
     assert_eq!(role(&world, &parent), "queue");
 }
 
@@ -291,7 +314,10 @@ fn reopening_a_child_reopens_its_parent() {
     let row = world.moves(&child, "reopen");
     assert_eq!((&row["previousRole"], &row["newRole"]), (&json!("terminal"), &json!("queue")));
     let event = &row["cascadeEvents"][0];
-    assert_eq!((&event["itemId"], &event["previousRole"], &event["targetRole"]), (&json!(root), &json!("terminal"), &json!("work")));
+    assert_eq!(
+        (&event["itemId"], &event["previousRole"], &event["targetRole"]),
+        (&json!(root), &json!("terminal"), &json!("work"))
+    );
     assert!(world.get(&child).get("statusLabel").is_none(), "the label is cleared");
 }
 

@@ -120,8 +120,8 @@ pub(crate) async fn release(shell: &Shell, args: ReleaseArgs) -> Result<(), Fail
         })
         .collect();
     tell(shell, &claimed, &refused, claimed.releases.len(), |_| {
-        let released = claimed.releases.iter().filter(|result| matches!(result.outcome, ReleaseOutcome::Released));
-        released.map(|result| format!("released {}", result.asked)).collect()
+        let gone = claimed.releases.iter().filter(|result| matches!(result.outcome, ReleaseOutcome::Released));
+        gone.map(|result| format!("released {}", result.asked)).collect()
     })
 }
 

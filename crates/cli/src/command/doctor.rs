@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use docket_core::Reason;
 use docket_core::doctor::{Finding, Repair, Rows, examine};
 use docket_core::model::{Item, ItemId, Key};
 use docket_core::store::Store;
@@ -35,7 +36,7 @@ pub(crate) struct Args {
 }
 
 /// What was found.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Report {
     database: String,
@@ -50,6 +51,10 @@ struct Report {
 }
 
 impl Report {
+    fn repairable(&self) -> usize {
+        self.rows.iter().filter(|finding| finding.repairable).count()
+    }
+
     fn is_healthy(&self) -> bool {
         self.file.is_empty() && self.rows.is_empty()
     }
@@ -57,38 +62,40 @@ impl Report {
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     crate::logging::start(&shell.around, None)?;
+    let mut report = Report { database: shell.location()?.path.display().to_string(), ..Report::default() };
+    let keys = match look_and_mend(shell, &args, &mut report).await {
+        Ok(keys) => keys,
+        // What is too damaged to be read is no failure of ours to look: it is what was found.
+        Err(Failure::Engine(error)) if error.reason == Reason::StoreCorrupt => {
+            report.file.push(error.message);
+            BTreeMap::new()
+        }
+        Err(failure) => return Err(failure),
+    };
+    shell.out.answer(&report, |paint| render(&report, &keys, paint))?;
+    if report.is_healthy() { Ok(()) } else { Err(Failure::Told(FOUND)) }
+}
+
+async fn look_and_mend(shell: &Shell, args: &Args, report: &mut Report) -> Result<BTreeMap<ItemId, Key>, Failure> {
     let access = if args.repair { Access::Write } else { Access::Read };
     let store = shell.open_store(access, Durability::Full).await?;
     let progress = Progress::new(shell.out, "looking at the file", None);
-    let file = store.integrity().await?;
+    report.file = store.integrity().await?;
     drop(progress);
-    let mut report = Report {
-        database: shell.location()?.path.display().to_string(),
-        items: 0,
-        edges: 0,
-        file,
-        rows: Vec::new(),
-        repaired: 0,
-    };
-    let mut keys = look(shell, &store, &mut report).await?.1;
-    if args.repair {
-        for _ in 0..ROUNDS {
-            let before = report.rows.iter().filter(|finding| finding.repairable).count();
-            if before == 0 {
-                break;
-            }
-            let (items, _) = look(shell, &store, &mut report).await?;
-            for repair in Repair::of(&report.rows, &items) {
-                store.execute(Box::new(repair)).await?;
-            }
-            keys = look(shell, &store, &mut report).await?.1;
-            let after = report.rows.iter().filter(|finding| finding.repairable).count();
-            report.repaired += before.saturating_sub(after);
+    let (mut items, mut keys) = look(shell, &store, report).await?;
+    for _ in 0..ROUNDS {
+        let before = report.repairable();
+        if before == 0 || !args.repair {
+            break;
         }
+        for repair in Repair::of(&report.rows, &items) {
+            store.execute(Box::new(repair)).await?;
+        }
+        (items, keys) = look(shell, &store, report).await?;
+        report.repaired += before.saturating_sub(report.repairable());
     }
     store.close().await;
-    shell.out.answer(&report, |paint| render(&report, &keys, paint))?;
-    if report.is_healthy() { Ok(()) } else { Err(Failure::Told(FOUND)) }
+    Ok(keys)
 }
 
 /// Looks at all rows; returns the items, and their keys.
@@ -128,8 +135,7 @@ fn render(report: &Report, keys: &BTreeMap<ItemId, Key>, paint: Paint) -> Vec<St
         lines.push(format!("{} {looked}", paint.good("nothing is wrong:")));
         return lines;
     }
-    let repairable = report.rows.iter().any(|finding| finding.repairable);
-    if repairable {
+    if report.repairable() > 0 {
         lines.push(paint.dim("`docket doctor --repair` puts right what can be computed"));
     }
     if !report.file.is_empty() || report.rows.iter().any(|finding| !finding.repairable) {

@@ -41,10 +41,13 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = IMPORT, after_help = "Examples:\n  docket import work.jsonl\n  zcat web.jsonl.gz | docket import -")]
+#[command(long_about = IMPORT, after_help = "Examples:\n  docket import work.jsonl\n  docket import work.jsonl --create      in a fresh clone\n  zcat web.jsonl.gz | docket import -")]
 pub(crate) struct ImportArgs {
     /// The file to read; - reads standard input
     path: String,
+    /// Make the database when there is none
+    #[arg(long)]
+    create: bool,
 }
 
 /// What was written.
@@ -105,6 +108,9 @@ pub(crate) async fn import(shell: &Shell, args: ImportArgs) -> Result<(), Failur
             .map_err(|error| Failure::environment(format!("{shown}: cannot be read: {error}")))?;
         read(BufReader::new(file), &shown)?
     };
+    if args.create {
+        super::init::make_database(shell, &shell.around.cwd).await?;
+    }
     let session = shell.session(Access::Write).await?;
     let total = import.items.len() + import.edges.len() + import.notes.len();
     let progress = Progress::new(shell.out, "taking in rows", Some(total));

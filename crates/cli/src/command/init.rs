@@ -66,11 +66,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let config = shell.configuration()?;
     let caller = shell.caller(&config)?;
     let answers = Answers::read(shell, &args, config.project.slug.clone())?;
-    let path = database_path(shell, &folder)?;
-    let created = !crate::config::locate::exists(&path)?;
-    make_folder_of(&path)?;
-    ignore(&path)?;
-    let store = open(SqliteOptions::new(&path).create(true).durability(config.durability.unwrap_or_default())).await?;
+    let (path, created) = make_database(shell, &folder).await?;
+    let store = open(SqliteOptions::new(&path).durability(config.durability.unwrap_or_default())).await?;
     let engine = Engine::new(Arc::clone(&store) as Arc<dyn Store>);
     let projects = store.projects().await?;
     let there = match (&answers.slug, projects.as_slice()) {
@@ -99,6 +96,18 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let clients = Clients::new(&path, &project.slug, &args.surface);
     let ready = Ready { database: path.display().to_string(), created, project: &project, clients };
     shell.out.answer(&ready, |paint| render(&ready, paint))
+}
+
+/// Makes the database that the caller named, or the one of a folder; says where it is and whether it is new.
+pub(super) async fn make_database(shell: &Shell, folder: &Path) -> Result<(PathBuf, bool), Failure> {
+    let path = database_path(shell, folder)?;
+    let created = !crate::config::locate::exists(&path)?;
+    if created {
+        make_folder_of(&path)?;
+        open(SqliteOptions::new(&path).create(true)).await?.close().await;
+    }
+    ignore(&path)?;
+    Ok((path, created))
 }
 
 /// What the caller said of the project.

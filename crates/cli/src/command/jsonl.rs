@@ -193,5 +193,17 @@ fn object<T: Serialize>(row: &T) -> Result<Map<String, Value>, Failure> {
 }
 
 fn line(kind: &str, row: Map<String, Value>) -> Result<String, Failure> {
-    Ok(json::compact(&BTreeMap::from([(kind, row)]))?)
+    Ok(json::compact(&BTreeMap::from([(kind, sorted(Value::Object(row)))]))?)
+}
+
+/// The same with the keys of all objects in one order, whatever the order in which they were put in.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields: BTreeMap<String, Value> = fields.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            Value::Object(fields.into_iter().collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(sorted).collect()),
+        plain @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => plain,
+    }
 }

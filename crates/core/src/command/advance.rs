@@ -139,7 +139,9 @@ impl Command for Advance {
         items.dedup();
         let may_end = self.moves.iter().any(|request| match &request.target {
             Target::Status(_) | Target::Trigger(Trigger::Start | Trigger::Complete | Trigger::Cancel) => true,
-            Target::Trigger(Trigger::Block | Trigger::Hold | Trigger::Resume | Trigger::Reopen | Trigger::Cascade) => false,
+            Target::Trigger(Trigger::Block | Trigger::Hold | Trigger::Resume | Trigger::Reopen | Trigger::Cascade) => {
+                false
+            }
         });
         let around = Around {
             ancestors: true,
@@ -168,9 +170,8 @@ impl Command for Advance {
 }
 
 fn advance(draft: &mut Draft<'_>, request: &MoveRequest) -> Result<MoveResult, Error> {
-    let refused = |item, error| {
-        Ok(MoveResult::Refused(Box::new(RefusedMove { asked: request.item.to_string(), item, error })))
-    };
+    let refused =
+        |item, error| Ok(MoveResult::Refused(Box::new(RefusedMove { asked: request.item.to_string(), item, error })));
     let id = match draft.seen.resolve(&request.item) {
         Ok(item) => item.id,
         Err(error) => return refused(None, error),
@@ -203,7 +204,10 @@ fn advance(draft: &mut Draft<'_>, request: &MoveRequest) -> Result<MoveResult, E
                 by: request.by.clone(),
                 cascades: moved.cascades,
                 unblocked: moved.unblocked.into_iter().filter_map(|id| named(draft, id)).collect(),
-                expected_notes: schema.as_ref().map(|schema| schema.expected(Some(item.role), &heads)).unwrap_or_default(),
+                expected_notes: schema
+                    .as_ref()
+                    .map(|schema| schema.expected(Some(item.role), &heads))
+                    .unwrap_or_default(),
                 guide: schema.as_ref().map(|schema| schema.guide(item.role, &heads)).unwrap_or_default(),
                 next: next.map(|next| Next { trigger: next.trigger, status: next.to.name.clone(), role: next.to.role }),
                 version: item.version,

@@ -129,7 +129,10 @@ impl Command for Claim {
             return Err(Error::validation(Reason::TooFew, "at least one claim or release is needed"));
         }
         if self.claims.len() + self.releases.len() > limits::BATCH {
-            return Err(Error::validation(Reason::BatchTooLarge, format!("claims and releases must be at most {}", limits::BATCH)));
+            return Err(Error::validation(
+                Reason::BatchTooLarge,
+                format!("claims and releases must be at most {}", limits::BATCH),
+            ));
         }
         let holder = call.holder()?.clone();
         let mut draft = Draft::new(call, seen);
@@ -140,7 +143,8 @@ impl Command for Claim {
                 check_cap(&draft, item, wanted.len())?;
             }
         }
-        let claims = self.claims.iter().map(|request| self.claim(&mut draft, request, &holder)).collect::<Result<_, _>>()?;
+        let claims =
+            self.claims.iter().map(|request| self.claim(&mut draft, request, &holder)).collect::<Result<_, _>>()?;
         let auto_released = release_oldest(&mut draft, &holder, &wanted)?;
         let releases = self.releases.iter().map(|item| release(&mut draft, item, &holder)).collect();
         Ok(Decision::done(draft.finish(), Claimed { claims, releases, auto_released }))
@@ -193,7 +197,11 @@ pub(super) fn place(draft: &mut Draft<'_>, id: ItemId, holder: &Name, ttl: Optio
 }
 
 /// Ends the agent's oldest other claims beyond what it may hold.
-pub(super) fn release_oldest(draft: &mut Draft<'_>, holder: &Name, keep: &BTreeSet<ItemId>) -> Result<Vec<ItemId>, Error> {
+pub(super) fn release_oldest(
+    draft: &mut Draft<'_>,
+    holder: &Name,
+    keep: &BTreeSet<ItemId>,
+) -> Result<Vec<ItemId>, Error> {
     let kept = keep.iter().filter(|id| draft.item(**id).is_some_and(|item| item.is_held_by(holder, draft.now))).count();
     if kept == 0 {
         return Ok(Vec::new());

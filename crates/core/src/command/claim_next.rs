@@ -97,17 +97,20 @@ impl Command for ClaimNext {
         let candidates: Vec<&Item> = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).collect();
         let chosen = candidates.iter().find(|item| self.suits(item, seen));
         let Some(chosen) = chosen else {
-            if let (Some(last), true) = (candidates.last(), seen.candidates.truncated && seen.looks + 2 < limits::LOOK_ROUNDS) {
+            if let (Some(last), true) =
+                (candidates.last(), seen.candidates.truncated && seen.looks + 2 < limits::LOOK_ROUNDS)
+            {
                 return Ok(Decision::Look(Box::new(look(Some((last.derived.rank, last.number))))));
             }
-            let nothing = Offer { held: None, passed_over: candidates.len(), auto_released: Vec::new() };
+            let nothing =
+                Offer { held: None, passed_over: seen.passed_over + candidates.len(), auto_released: Vec::new() };
             return Ok(Decision::done(crate::store::ChangeSet::default(), nothing));
         };
         let mut draft = Draft::new(call, seen);
         let held = place(&mut draft, chosen.id, holder, self.ttl)?;
         let auto_released = release_oldest(&mut draft, holder, &BTreeSet::from([chosen.id]))?;
         let item = draft.expect(chosen.id)?.clone();
-        let passed_over = candidates.iter().position(|item| item.id == chosen.id).unwrap_or(0);
+        let passed_over = seen.passed_over + candidates.iter().position(|item| item.id == chosen.id).unwrap_or(0);
         let offer = Offer { held: Some((Box::new(held), Box::new(item))), passed_over, auto_released };
         Ok(Decision::done(draft.finish(), offer))
     }
@@ -124,7 +127,7 @@ impl ClaimNext {
             include_claimed: false,
             offered_only: true,
             // Nearly always the first suits; whoever had to look further needs larger steps.
-            limit: if after.is_none() { 8 } else { limits::CANDIDATES * 64 },
+            limit: if after.is_none() { limits::CANDIDATES } else { limits::CANDIDATES_FURTHER },
             after,
         }
     }

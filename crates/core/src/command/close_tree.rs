@@ -116,7 +116,9 @@ impl Command for CloseTree {
                 CloseOutcome::BlockerRefused => {
                     refused.insert(id);
                 }
-                CloseOutcome::Refused(error) if error.refusals.iter().any(|refusal| refusal.gate != Gate::Transition) => {
+                CloseOutcome::Refused(error)
+                    if error.refusals.iter().any(|refusal| refusal.gate != Gate::Transition) =>
+                {
                     refused.insert(id);
                 }
                 CloseOutcome::Closed { .. } | CloseOutcome::Refused(_) | CloseOutcome::AlreadyClosed => {}

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::check_batch;
-use crate::engine::{Call, Command, Decision, Draft, reopen_for_child};
+use super::place::{check_edge, check_lists, check_parent, receive};
+use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
-use crate::graph::{Waits, cycle_error};
+use crate::graph::Waits;
 use crate::limits;
 use crate::model::{
-    Attribution, Complexity, Derived, Edge, EdgeId, EdgeKind, Fence, Item, ItemId, ItemRef, Key, Name, Note, NoteId,
-    Priority, Project, Role, Summary, Tag, Text, Title,
+    Attribution, Complexity, Derived, Edge, EdgeKind, Fence, Item, ItemId, ItemRef, Key, Name, Note, NoteId, Priority,
+    Project, Role, Summary, Tag, Text, Title,
 };
-use crate::plant::{Bug, planted};
-use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice, WaitEdge};
+use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
 use crate::workflow::{ExpectedNote, Status};
 
 /// What a new item lies beneath.
@@ -187,13 +187,21 @@ impl Command for Create {
         let mut items: Vec<ItemRef> = parents.chain(ends).collect();
         items.sort_unstable();
         items.dedup();
-        Scope { project: self.project.clone(), items, around: Around { waits, ..Around::default() }, ..Scope::default() }
+        Scope {
+            project: self.project.clone(),
+            items,
+            around: Around { waits, ..Around::default() },
+            ..Scope::default()
+        }
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Created>, Error> {
         check_batch("items", self.items.len(), limits::BATCH.max(1))?;
         if self.edges.len() > limits::BATCH * 4 || self.notes.len() > limits::BATCH * 4 {
-            return Err(Error::validation(Reason::BatchTooLarge, format!("edges and notes must be at most {} each", limits::BATCH * 4)));
+            return Err(Error::validation(
+                Reason::BatchTooLarge,
+                format!("edges and notes must be at most {} each", limits::BATCH * 4),
+            ));
         }
         let project = seen.selected_project()?;
         if seen.looks == 0 && self.adds_to_closed_parent(seen) {
@@ -205,11 +213,14 @@ impl Command for Create {
         let mut locals: BTreeMap<&str, ItemId> = BTreeMap::new();
         let mut items = Vec::with_capacity(self.items.len());
         for new in &self.items {
-            let made = self.make(&mut draft, project, new, &locals);
-            if let (Ok(id), Some(local)) = (&made, &new.local) {
-                if locals.insert(local, *id).is_some() {
-                    return Err(Error::validation(Reason::Duplicate, format!("the local name \"{}\" is used twice", crate::echo(local))));
-                }
+            let made = make(&mut draft, project, new, &locals);
+            if let (Ok(id), Some(local)) = (&made, &new.local)
+                && locals.insert(local, *id).is_some()
+            {
+                return Err(Error::validation(
+                    Reason::Duplicate,
+                    format!("the local name \"{}\" is used twice", crate::echo(local)),
+                ));
             }
             if let (Err(error), true) = (&made, self.atomic) {
                 return Err(error.clone());
@@ -235,68 +246,6 @@ impl Create {
         })
     }
 
-    fn make(
-        &self,
-        draft: &mut Draft<'_>,
-        project: &Project,
-        new: &NewItem,
-        locals: &BTreeMap<&str, ItemId>,
-    ) -> Result<ItemId, Error> {
-        for (field, count) in [("tags", new.tags.len()), ("traits", new.traits.len()), ("touches", new.touches.len()), ("needs", new.needs.len())] {
-            if count > limits::TAGS {
-                return Err(Error::validation(Reason::TooMany, format!("{field} must be at most {}", limits::TAGS)).at(field));
-            }
-        }
-        let parent = match &new.parent {
-            None => None,
-            Some(Parent::Existing(parent)) => Some(draft.seen.resolve(parent).map_err(|error| error.at("parentId"))?.id),
-            Some(Parent::Local(local)) => Some(local_item(locals, local)?),
-        };
-        let depth = check_parent(draft, project, parent)?;
-        let status = initial_status(project, new)?;
-        if let (Some(parent), true) = (parent, status.role.is_open()) {
-            receive(draft, project, parent)?;
-        }
-        let id = ItemId::from_uuid(draft.new_uuid());
-        let number = draft.take_number(project.id);
-        let now = draft.now;
-        let item = Item {
-            id,
-            project: project.id,
-            number,
-            parent,
-            depth,
-            title: new.title.clone(),
-            description: new.description.clone(),
-            summary: new.summary.clone().unwrap_or_else(empty_summary),
-            status: status.name.clone(),
-            role: status.role,
-            outcome: status.outcome,
-            previous_status: None,
-            status_label: new.status_label.clone(),
-            priority: new.priority,
-            complexity: new.complexity,
-            item_type: new.item_type.clone(),
-            tags: new.tags.clone(),
-            traits: new.traits.clone(),
-            metadata: new.metadata.clone(),
-            properties: new.properties.clone(),
-            requires_verification: new.requires_verification,
-            touches: new.touches.clone(),
-            needs: new.needs.clone(),
-            required_capabilities: new.required_capabilities.clone(),
-            claim: None,
-            fence: Fence::default(),
-            version: 1,
-            created_at: now,
-            modified_at: now,
-            role_changed_at: now,
-            derived: Derived::default(),
-        };
-        draft.add_item(item, None);
-        Ok(id)
-    }
-
     fn link(
         &self,
         draft: &mut Draft<'_>,
@@ -314,24 +263,17 @@ impl Create {
         }
         let mut made: Vec<Edge> = Vec::with_capacity(self.edges.len());
         for (index, new) in self.edges.iter().enumerate() {
-            let from = self.end(draft, &new.from, locals)?;
-            let to = self.end(draft, &new.to, locals)?;
+            let from = end_of(draft, &new.from, locals)?;
+            let to = end_of(draft, &new.to, locals)?;
             let edge = check_edge(draft, &mut waits, from, to, new.kind, new.unblock_at, new.inverse)
                 .map_err(|error| Error { message: format!("deps[{index}]: {}", error.message), ..error })?;
             if made.iter().any(|known| known.kind == edge.kind && known.from == edge.from && known.to == edge.to) {
                 return Err(Error::conflict(Reason::Duplicate, format!("deps[{index}]: the same edge twice")));
             }
-            draft.add_edge(edge.clone(), None);
+            draft.add_edge(&edge, None);
             made.push(edge);
         }
         Ok(made)
-    }
-
-    fn end(&self, draft: &Draft<'_>, end: &End, locals: &BTreeMap<&str, ItemId>) -> Result<ItemId, Error> {
-        match end {
-            End::Existing(item) => draft.seen.resolve(item).map(|item| item.id),
-            End::Local(local) => local_item(locals, local),
-        }
     }
 
     fn annotate(
@@ -347,7 +289,10 @@ impl Create {
             if let Some(rule) = rule.filter(|rule| rule.phase != note.phase) {
                 return Err(Error::validation(
                     Reason::BadValue,
-                    format!("notes[{index}]: the schema has \"{}\" in the {} phase, not {}", note.key, rule.phase, note.phase),
+                    format!(
+                        "notes[{index}]: the schema has \"{}\" in the {} phase, not {}",
+                        note.key, rule.phase, note.phase
+                    ),
                 ));
             }
             // The last of several with one key wins, as with an upsert.
@@ -356,17 +301,96 @@ impl Create {
         }
         if self.blank_notes {
             for new in &self.items {
-                let Some((local, id)) = new.local.as_ref().and_then(|local| Some((local, locals.get(local.as_str())?))) else { continue };
+                let Some((local, id)) = new.local.as_ref().and_then(|local| Some((local, locals.get(local.as_str())?)))
+                else {
+                    continue;
+                };
                 let item = draft.expect(*id)?;
                 for rule in draft.schema(project, item).into_iter().flat_map(|schema| schema.notes) {
                     if wanted.iter().all(|known| known.local != *local || known.key != rule.key) {
-                        wanted.push(NewNote { local: local.clone(), key: rule.key.clone(), phase: rule.phase, body: empty_text() });
+                        wanted.push(NewNote {
+                            local: local.clone(),
+                            key: rule.key.clone(),
+                            phase: rule.phase,
+                            body: empty_text(),
+                        });
                     }
                 }
             }
         }
         let by = draft.call.by.clone();
         wanted.into_iter().map(|note| write_note(draft, locals, note, by.as_ref())).collect()
+    }
+}
+
+/// Makes one item.
+fn make(
+    draft: &mut Draft<'_>,
+    project: &Project,
+    new: &NewItem,
+    locals: &BTreeMap<&str, ItemId>,
+) -> Result<ItemId, Error> {
+    check_lists(&[
+        ("tags", new.tags.len()),
+        ("traits", new.traits.len()),
+        ("touches", new.touches.len()),
+        ("needs", new.needs.len()),
+        ("requiredCapabilities", new.required_capabilities.len()),
+    ])?;
+    let parent = match &new.parent {
+        None => None,
+        Some(Parent::Existing(parent)) => Some(draft.seen.resolve(parent).map_err(|error| error.at("parentId"))?.id),
+        Some(Parent::Local(local)) => Some(local_item(locals, local)?),
+    };
+    let depth = check_parent(draft, project, parent)?;
+    let status = initial_status(project, new)?;
+    if let (Some(parent), true) = (parent, status.role.is_open()) {
+        receive(draft, project, parent)?;
+    }
+    let id = ItemId::from_uuid(draft.new_uuid());
+    let number = draft.take_number(project.id);
+    let now = draft.now;
+    let item = Item {
+        id,
+        project: project.id,
+        number,
+        parent,
+        depth,
+        title: new.title.clone(),
+        description: new.description.clone(),
+        summary: new.summary.clone().unwrap_or_else(empty_summary),
+        status: status.name.clone(),
+        role: status.role,
+        outcome: status.outcome,
+        previous_status: None,
+        status_label: new.status_label.clone(),
+        priority: new.priority,
+        complexity: new.complexity,
+        item_type: new.item_type.clone(),
+        tags: new.tags.clone(),
+        traits: new.traits.clone(),
+        metadata: new.metadata.clone(),
+        properties: new.properties.clone(),
+        requires_verification: new.requires_verification,
+        touches: new.touches.clone(),
+        needs: new.needs.clone(),
+        required_capabilities: new.required_capabilities.clone(),
+        claim: None,
+        fence: Fence::default(),
+        version: 1,
+        created_at: now,
+        modified_at: now,
+        role_changed_at: now,
+        derived: Derived::default(),
+    };
+    draft.add_item(item, None);
+    Ok(id)
+}
+
+fn end_of(draft: &Draft<'_>, end: &End, locals: &BTreeMap<&str, ItemId>) -> Result<ItemId, Error> {
+    match end {
+        End::Existing(item) => draft.seen.resolve(item).map(|item| item.id),
+        End::Local(local) => local_item(locals, local),
     }
 }
 
@@ -379,75 +403,18 @@ fn write_note(
     let item = local_item(locals, &note.local)?;
     let id = NoteId::from_uuid(draft.new_uuid());
     let (created_at, modified_at) = (draft.now, draft.now);
-    let row = Note { id, item, key: note.key.clone(), phase: note.phase, body: note.body, by: by.cloned(), created_at, modified_at };
+    let row = Note {
+        id,
+        item,
+        key: note.key.clone(),
+        phase: note.phase,
+        body: note.body,
+        by: by.cloned(),
+        created_at,
+        modified_at,
+    };
     draft.put_note(item, row, by);
     Ok(CreatedNote { id, local: note.local, key: note.key, phase: note.phase })
-}
-
-/// The depth beneath a parent, if the workflow allows it.
-pub(super) fn check_parent(draft: &Draft<'_>, project: &Project, parent: Option<ItemId>) -> Result<u8, Error> {
-    let Some(parent) = parent else { return Ok(0) };
-    let parent = draft.expect(parent)?;
-    if parent.project != project.id {
-        return Err(Error::validation(Reason::OtherProject, "the parent belongs to another project").at("parentId"));
-    }
-    let depth = parent.depth + 1;
-    if depth > project.workflow.max_depth {
-        return Err(Error::validation(
-            Reason::TooDeep,
-            format!("depth {depth} exceeds maximum depth of {}", project.workflow.max_depth),
-        )
-        .at("parentId"));
-    }
-    Ok(depth)
-}
-
-/// Opens a closed parent for an open child, or refuses where the workflow keeps closed work whole.
-pub(super) fn receive(draft: &mut Draft<'_>, project: &Project, parent: ItemId) -> Result<(), Error> {
-    reopen_for_child(draft, parent)?;
-    let parent = draft.expect(parent)?;
-    if !parent.role.is_open() && project.workflow.has_gate(Gate::Descendants) {
-        return Err(Error::conflict(
-            Reason::Terminal,
-            format!("the parent \"{}\" is closed: reopen it before adding open work to it", parent.title),
-        )
-        .at("parentId"));
-    }
-    Ok(())
-}
-
-/// An edge that may be made, checked against everything it would wait for; the graph of waits grows with it.
-pub(super) fn check_edge(
-    draft: &mut Draft<'_>,
-    waits: &mut Waits,
-    from: ItemId,
-    to: ItemId,
-    kind: EdgeKind,
-    unblock_at: Option<Role>,
-    inverse: bool,
-) -> Result<Edge, Error> {
-    if from == to {
-        return Err(Error::validation(Reason::SelfEdge, "an edge cannot have the same item on both ends"));
-    }
-    if unblock_at.is_some() && kind != EdgeKind::Blocks {
-        return Err(Error::validation(
-            Reason::BadValue,
-            format!("unblockAt has no meaning on {}: only blocks waits for something", kind.as_str()),
-        )
-        .at("unblockAt"));
-    }
-    if unblock_at == Some(Role::Blocked) {
-        return Err(Error::validation(Reason::BadValue, "unblockAt must be queue, work, review or terminal").at("unblockAt"));
-    }
-    let edge = Edge { id: EdgeId::from_uuid(draft.new_uuid()), kind, from, to, unblock_at, inverse, created_at: draft.now };
-    if kind == EdgeKind::Blocks {
-        let wait = WaitEdge { from, to, threshold: edge.threshold() };
-        if let Some(path) = waits.cycle_with_edge(wait).filter(|_| !planted(Bug::CyclesUnchecked)) {
-            return Err(cycle_error(&path));
-        }
-        waits.add_edge(wait);
-    }
-    Ok(edge)
 }
 
 fn initial_status<'p>(project: &'p Project, new: &NewItem) -> Result<&'p Status, Error> {

@@ -2,15 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::create::{check_parent, receive};
+use super::place::{check_lists, check_parent, receive};
 use super::{check_batch, guard, keep_lease};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::{Waits, cycle_error};
 use crate::limits;
-use crate::model::{
-    Complexity, Fence, Item, ItemId, ItemRef, Name, Priority, Summary, Tag, Text, Title, Verb,
-};
+use crate::model::{Complexity, Fence, Item, ItemId, ItemRef, Name, Priority, Summary, Tag, Text, Title, Verb};
 use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
 
 /// What happens to a field that may be empty.
@@ -187,16 +185,14 @@ fn edit(draft: &mut Draft<'_>, patch: &Patch) -> Result<Item, Error> {
         });
     }
     guard(draft, &before, None, patch.fence)?;
-    for (field, count) in [
-        ("tags", patch.tags.as_ref().map_or(0, Vec::len)),
-        ("traits", patch.traits.as_ref().map_or(0, Vec::len)),
-        ("touches", patch.touches.as_ref().map_or(0, Vec::len)),
-        ("needs", patch.needs.as_ref().map_or(0, Vec::len)),
-    ] {
-        if count > limits::TAGS {
-            return Err(Error::validation(Reason::TooMany, format!("{field} must be at most {}", limits::TAGS)).at(field));
-        }
-    }
+    let length = |list: Option<usize>| list.unwrap_or(0);
+    check_lists(&[
+        ("tags", length(patch.tags.as_ref().map(Vec::len))),
+        ("traits", length(patch.traits.as_ref().map(Vec::len))),
+        ("touches", length(patch.touches.as_ref().map(Vec::len))),
+        ("needs", length(patch.needs.as_ref().map(Vec::len))),
+        ("requiredCapabilities", length(patch.required_capabilities.as_ref().map(Vec::len))),
+    ])?;
     match &patch.parent {
         Change::Keep => {}
         Change::Clear => reparent(draft, id, None)?,

@@ -49,7 +49,10 @@ impl Command for Import {
         let mut draft = Draft::new(call, seen);
         let projects = self.projects(&mut draft, seen)?;
         if let Some(item) = self.items.iter().find(|item| seen.items.contains_key(&item.id)) {
-            return Err(Error::conflict(Reason::Duplicate, format!("the item {} is in this database already", item.id)));
+            return Err(Error::conflict(
+                Reason::Duplicate,
+                format!("the item {} is in this database already", item.id),
+            ));
         }
         let ordered = parents_first(&self.items)?;
         self.check_items(&draft, &ordered, &projects)?;
@@ -68,7 +71,7 @@ impl Command for Import {
             }
         }
         for edge in &self.edges {
-            draft.add_edge(edge.clone(), None);
+            draft.add_edge(edge, None);
         }
         for note in &self.notes {
             draft.put_note(note.item, note.clone(), note.by.as_ref());
@@ -85,16 +88,22 @@ impl Command for Import {
 
 impl Import {
     fn projects(&self, draft: &mut Draft<'_>, seen: &Slice) -> Result<BTreeMap<ProjectId, Project>, Error> {
-        let mut known: BTreeMap<ProjectId, Project> = seen.projects.iter().map(|(id, project)| (*id, Project::clone(project))).collect();
+        let mut known: BTreeMap<ProjectId, Project> =
+            seen.projects.iter().map(|(id, project)| (*id, Project::clone(project))).collect();
         for project in &self.projects {
             project.workflow.check().map_err(|invalid| Error::from(invalid.at("workflow")))?;
             if known.contains_key(&project.id) {
                 continue;
             }
-            if let Some(other) = known.values().find(|other| other.slug == project.slug || other.prefix == project.prefix) {
+            if let Some(other) =
+                known.values().find(|other| other.slug == project.slug || other.prefix == project.prefix)
+            {
                 return Err(Error::conflict(
                     Reason::Duplicate,
-                    format!("another project of this database has the slug \"{}\" and the prefix {}", other.slug, other.prefix),
+                    format!(
+                        "another project of this database has the slug \"{}\" and the prefix {}",
+                        other.slug, other.prefix
+                    ),
                 ));
             }
             draft.put_project(project.clone());
@@ -103,12 +112,20 @@ impl Import {
         Ok(known)
     }
 
-    fn check_items(&self, draft: &Draft<'_>, ordered: &[&Item], projects: &BTreeMap<ProjectId, Project>) -> Result<(), Error> {
+    fn check_items(
+        &self,
+        draft: &Draft<'_>,
+        ordered: &[&Item],
+        projects: &BTreeMap<ProjectId, Project>,
+    ) -> Result<(), Error> {
         let by_id: BTreeMap<ItemId, &Item> = ordered.iter().map(|item| (item.id, *item)).collect();
         let mut numbers: BTreeSet<(ProjectId, u32)> = BTreeSet::new();
         for item in ordered {
-            let bad = |message: String| Err(Error::validation(Reason::BadValue, format!("item {}: {message}", item.id)));
-            let Some(project) = projects.get(&item.project) else { return bad("its project is not in the file".to_owned()) };
+            let bad =
+                |message: String| Err(Error::validation(Reason::BadValue, format!("item {}: {message}", item.id)));
+            let Some(project) = projects.get(&item.project) else {
+                return bad("its project is not in the file".to_owned());
+            };
             let next = draft.seen.next_numbers.get(&item.project).copied().unwrap_or(1);
             if item.number == 0 || item.number < next || !numbers.insert((item.project, item.number)) {
                 return bad(format!("the key {} is taken", project.key(item.number)));
@@ -119,24 +136,36 @@ impl Import {
             }
             match project.workflow.status(&item.status) {
                 Some(status) if status.role == item.role && status.outcome == item.outcome => {}
-                Some(_) | None => return bad(format!("the workflow has no status \"{}\" of this role and outcome", item.status)),
+                Some(_) | None => {
+                    return bad(format!("the workflow has no status \"{}\" of this role and outcome", item.status));
+                }
             }
         }
         for note in &self.notes {
             if !by_id.contains_key(&note.item) {
-                return Err(Error::validation(Reason::NotFound, format!("note {}: its item is not in the file", note.id)));
+                return Err(Error::validation(
+                    Reason::NotFound,
+                    format!("note {}: its item is not in the file", note.id),
+                ));
             }
         }
         for edge in &self.edges {
             if !by_id.contains_key(&edge.from) || !by_id.contains_key(&edge.to) {
-                return Err(Error::validation(Reason::NotFound, format!("edge {}: its ends are not both in the file", edge.id)));
+                return Err(Error::validation(
+                    Reason::NotFound,
+                    format!("edge {}: its ends are not both in the file", edge.id),
+                ));
             }
         }
         self.check_waits(projects, &by_id)
     }
 
     /// The same refusal of cycles as for edges made one at a time.
-    fn check_waits(&self, projects: &BTreeMap<ProjectId, Project>, by_id: &BTreeMap<ItemId, &Item>) -> Result<(), Error> {
+    fn check_waits(
+        &self,
+        projects: &BTreeMap<ProjectId, Project>,
+        by_id: &BTreeMap<ItemId, &Item>,
+    ) -> Result<(), Error> {
         let waits_below = |item: &Item| {
             projects.get(&item.project).is_some_and(|project| project.workflow.has_gate(Gate::Descendants))
         };
@@ -156,7 +185,10 @@ impl Import {
         let mut known = BTreeSet::new();
         for edge in &self.edges {
             if edge.from == edge.to || !known.insert((edge.kind, edge.from, edge.to)) {
-                return Err(Error::validation(Reason::Duplicate, format!("edge {} repeats another or has one end twice", edge.id)));
+                return Err(Error::validation(
+                    Reason::Duplicate,
+                    format!("edge {} repeats another or has one end twice", edge.id),
+                ));
             }
         }
         Ok(())
@@ -179,5 +211,8 @@ fn parents_first(items: &[Item]) -> Result<Vec<&Item>, Error> {
         return Ok(ordered);
     }
     let stray = by_parent.values().flatten().next().map_or_else(String::new, |item| item.id.to_string());
-    Err(Error::validation(Reason::NotFound, format!("item {stray}: its parent is not in the file, or parents form a circle")))
+    Err(Error::validation(
+        Reason::NotFound,
+        format!("item {stray}: its parent is not in the file, or parents form a circle"),
+    ))
 }

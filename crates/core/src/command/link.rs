@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::check_batch;
-use super::create::check_edge;
+use super::place::check_edge;
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::Waits;
@@ -58,8 +58,10 @@ impl Command for Link {
         let mut made: Vec<Edge> = Vec::with_capacity(self.edges.len());
         for (index, spec) in self.edges.iter().enumerate() {
             let numbered = |error: Error| {
-                let message = if self.edges.len() > 1 { format!("edge {index}: {}", error.message) } else { error.message };
-                Error { message, ..Error::new(error.kind, error.code, error.reason, "") }.at(format!("dependencies[{index}]"))
+                let message =
+                    if self.edges.len() > 1 { format!("edge {index}: {}", error.message) } else { error.message };
+                Error { message, ..Error::new(error.kind, error.code, error.reason, "") }
+                    .at(format!("dependencies[{index}]"))
             };
             let edge = link(&mut draft, &mut waits, spec).map_err(numbered)?;
             made.push(edge);
@@ -73,15 +75,19 @@ fn link(draft: &mut Draft<'_>, waits: &mut Option<Waits>, spec: &EdgeSpec) -> Re
     let to = draft.seen.resolve(&spec.to)?;
     let parents_wait = draft.project_of(to)?.workflow.has_gate(Gate::Descendants);
     let to = to.id;
-    let known = draft.edges_of(from).into_iter().any(|edge| edge.kind == spec.kind && edge.from == from && edge.to == to);
+    let known =
+        draft.edges_of(from).into_iter().any(|edge| edge.kind == spec.kind && edge.from == from && edge.to == to);
     if known {
-        return Err(Error::conflict(Reason::Duplicate, format!("there is a {} edge between these items already", spec.kind.as_str())));
+        return Err(Error::conflict(
+            Reason::Duplicate,
+            format!("there is a {} edge between these items already", spec.kind.as_str()),
+        ));
     }
     let waits = match waits {
         Some(waits) => waits,
         None => waits.insert(Waits::new(draft.seen.waits.as_ref(), parents_wait)?),
     };
     let edge = check_edge(draft, waits, from, to, spec.kind, spec.unblock_at, spec.inverse)?;
-    draft.add_edge(edge.clone(), None);
+    draft.add_edge(&edge, None);
     Ok(edge)
 }

@@ -10,6 +10,7 @@ mod import;
 mod link;
 mod note_put;
 mod note_remove;
+mod place;
 mod project_set;
 mod remove;
 mod unlink;
@@ -39,7 +40,8 @@ fn check_batch(what: &str, length: usize, most: usize) -> Result<(), Error> {
     match length {
         0 => Err(Error::validation(Reason::TooFew, format!("{what} must not be empty")).at(what)),
         length if length > most => {
-            Err(Error::validation(Reason::BatchTooLarge, format!("{what} must be at most {most}, not {length}")).at(what))
+            Err(Error::validation(Reason::BatchTooLarge, format!("{what} must be at most {most}, not {length}"))
+                .at(what))
         }
         _ => Ok(()),
     }

@@ -121,7 +121,11 @@ fn write(draft: &mut Draft<'_>, put: &NotePut) -> Result<WrittenNote, Error> {
         Role::Blocked | Role::Terminal => Role::Work,
     });
     if !matches!(phase, Role::Queue | Role::Work | Role::Review) {
-        return Err(Error::validation(Reason::BadValue, format!("a note belongs to queue, work or review, not {phase}")).at("role"));
+        return Err(Error::validation(
+            Reason::BadValue,
+            format!("a note belongs to queue, work or review, not {phase}"),
+        )
+        .at("role"));
     }
     let length = put.body.as_str().chars().count();
     let too_long = rule.and_then(|rule| rule.max_length).filter(|most| length > *most as usize);

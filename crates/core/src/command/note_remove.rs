@@ -48,13 +48,17 @@ impl Command for RemoveNotes {
             return Err(Error::validation(Reason::TooFew, "either note ids or an item is needed"));
         }
         if self.ids.len() > limits::BATCH {
-            return Err(Error::validation(Reason::BatchTooLarge, format!("ids must be at most {}", limits::BATCH)).at("ids"));
+            return Err(
+                Error::validation(Reason::BatchTooLarge, format!("ids must be at most {}", limits::BATCH)).at("ids")
+            );
         }
         let mut draft = Draft::new(call, seen);
         let mut answer = NotesRemoved { removed: 0, failed: Vec::new() };
         for id in &self.ids {
             let head = seen.note_heads.values().flatten().find(|head| head.id == *id);
-            let removed = head.ok_or_else(|| Error::not_found(format!("no note \"{id}\""))).and_then(|head| remove(&mut draft, head));
+            let removed = head
+                .ok_or_else(|| Error::not_found(format!("no note \"{id}\"")))
+                .and_then(|head| remove(&mut draft, head));
             match removed {
                 Ok(removed) => answer.removed += usize::from(removed),
                 Err(error) => answer.failed.push((*id, error)),

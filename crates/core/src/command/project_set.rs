@@ -50,7 +50,10 @@ impl Command for SetProject {
         let before = seen.selected_project().ok();
         let project = match before {
             Some(_) if self.must_be_new => {
-                return Err(Error::conflict(Reason::Duplicate, format!("there is a project \"{}\" already", self.slug)));
+                return Err(Error::conflict(
+                    Reason::Duplicate,
+                    format!("there is a project \"{}\" already", self.slug),
+                ));
             }
             Some(before) => self.change(before, seen)?,
             None => self.make(&mut draft)?,
@@ -91,7 +94,10 @@ impl SetProject {
         if self.prefix.as_ref().is_some_and(|prefix| *prefix != before.prefix) {
             return Err(Error::conflict(
                 Reason::BadValue,
-                format!("the keys of \"{}\" begin with {}; that cannot change, people have written them down", self.slug, before.prefix),
+                format!(
+                    "the keys of \"{}\" begin with {}; that cannot change, people have written them down",
+                    self.slug, before.prefix
+                ),
             )
             .at("prefix"));
         }
@@ -115,13 +121,18 @@ fn keeps_items(before: &Workflow, after: &Workflow) -> Result<(), Error> {
         if after.status(&status.name) != Some(status) {
             return Err(Error::conflict(
                 Reason::BadValue,
-                format!("items may be in the status \"{}\": a project with items keeps its statuses as they are", status.name),
+                format!(
+                    "items may be in the status \"{}\": a project with items keeps its statuses as they are",
+                    status.name
+                ),
             )
             .at("workflow"));
         }
     }
     if before.ranking != after.ranking {
-        return Err(Error::conflict(Reason::BadValue, "the ranking of a project with items cannot change").at("workflow"));
+        return Err(
+            Error::conflict(Reason::BadValue, "the ranking of a project with items cannot change").at("workflow")
+        );
     }
     Ok(())
 }

@@ -78,10 +78,15 @@ impl Remove {
         }
         let beneath = descendants(draft, id);
         if !beneath.is_empty() && !self.recursive {
-            let children = beneath.iter().filter(|child| draft.item(**child).is_some_and(|child| child.parent == Some(id))).count();
+            let children = beneath
+                .iter()
+                .filter(|child| draft.item(**child).is_some_and(|child| child.parent == Some(id)))
+                .count();
             return Err(Error::conflict(
                 Reason::HasChildren,
-                format!("the item has {children} child item(s): remove recursively to remove it and all its descendants"),
+                format!(
+                    "the item has {children} child item(s): remove recursively to remove it and all its descendants"
+                ),
             ));
         }
         if draft.seen.subtree.truncated {

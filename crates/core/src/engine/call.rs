@@ -40,7 +40,9 @@ impl Call {
     pub(crate) fn answer_key(&self, operation: &'static str) -> Option<AnswerKey> {
         let request = self.request.clone()?;
         let principal = match &self.by {
-            Some(who) => Name::parse(&format!("{} {}", self.principal, who.actor.id)).unwrap_or_else(|_| who.actor.id.clone()),
+            Some(who) => {
+                Name::parse(&format!("{} {}", self.principal, who.actor.id)).unwrap_or_else(|_| who.actor.id.clone())
+            }
             None => self.principal.clone(),
         };
         Some(AnswerKey { principal, operation, request })

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::draft::label_after;
 use super::Draft;
+use super::difference::label_after;
 use crate::error::{Error, Refusal};
 use crate::gates::{Attempt, Caller, evaluate, renew};
 use crate::limits;
@@ -112,7 +112,8 @@ fn step(
     }
     waiting.watch(draft, id);
     apply(draft, &item, found.to, found.trigger);
-    if let Some(claim) = draft.item(id).and_then(|item| renew(project.workflow.claims, item, caller.holder, draft.now)) {
+    if let Some(claim) = draft.item(id).and_then(|item| renew(project.workflow.claims, item, caller.holder, draft.now))
+    {
         draft.set_claim(id, Some(claim), false);
     }
     record(draft, &item, found.trigger, by, summary);
@@ -189,7 +190,10 @@ fn climb_closed(
 ) -> Result<(), Error> {
     for _ in 0..limits::DEPTH {
         let Some(parent) = next.and_then(|id| draft.item(id)).cloned() else { return Ok(()) };
-        if !parent.role.is_open() || draft.has_open_child(parent.id) || !lifecycle(draft, &parent)?.closes_with_children() {
+        if !parent.role.is_open()
+            || draft.has_open_child(parent.id)
+            || !lifecycle(draft, &parent)?.closes_with_children()
+        {
             return Ok(());
         }
         let project = draft.project_of(&parent)?;
@@ -211,7 +215,11 @@ fn climb_closed(
                 waiting.watch(draft, parent.id);
                 apply(draft, &parent, found.to, Trigger::Cascade);
                 record(draft, &parent, Trigger::Cascade, None, None);
-                cascades.push(reported(true, draft.item(parent.id).and_then(|item| item.status_label.clone()), Vec::new()));
+                cascades.push(reported(
+                    true,
+                    draft.item(parent.id).and_then(|item| item.status_label.clone()),
+                    Vec::new(),
+                ));
             }
             Ok(_) | Err(_) => {
                 cascades.push(reported(false, None, refusals));

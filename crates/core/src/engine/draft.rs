@@ -6,15 +6,16 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Call;
+use super::difference::{changed_fields, fields, touched};
 use crate::error::Error;
+use crate::limits;
 use crate::model::{
-    Attribution, Claim, Derived, Edge, EdgeEffect, EdgeId, Event, EventId, Ids, Item, ItemId, Name, Note, NoteHead, NoteId,
-    Project, ProjectId, Timestamp, Trigger, UnitId, Verb,
+    Attribution, Claim, Edge, EdgeEffect, EdgeId, Event, EventId, Ids, Item, ItemId, Name, Note, NoteHead, NoteId,
+    Project, ProjectId, Timestamp, UnitId, Verb,
 };
 use crate::rank::rank;
 use crate::readiness::is_offered;
-use crate::limits;
-use crate::store::{Capped, ChangeSet, ItemChange, Slice, Touched};
+use crate::store::{Capped, ChangeSet, ItemChange, Slice};
 use crate::workflow::{Resolved, Status};
 
 /// A unit of work in the making.
@@ -146,10 +147,18 @@ impl<'a> Draft<'a> {
     /// Whether a child of `parent` would still be open. A list that was cut short held more than a batch can close.
     pub fn has_open_child(&self, parent: ItemId) -> bool {
         let seen = self.seen.open_children.get(&parent);
-        let still_open = |id: &ItemId| self.item(*id).is_some_and(|child| child.role.is_open() && child.parent == Some(parent));
+        let still_open =
+            |id: &ItemId| self.item(*id).is_some_and(|child| child.role.is_open() && child.parent == Some(parent));
         seen.is_some_and(|children| {
-            children.truncated || children.rows.iter().any(|id| self.items.get(id).map_or(!self.removed_items.contains(id), |_| still_open(id)))
-        }) || self.items.values().any(|item| item.parent == Some(parent) && item.role.is_open() && !self.removed_items.contains(&item.id))
+            children.truncated
+                || children
+                    .rows
+                    .iter()
+                    .any(|id| self.items.get(id).map_or(!self.removed_items.contains(id), |_| still_open(id)))
+        }) || self
+            .items
+            .values()
+            .any(|item| item.parent == Some(parent) && item.role.is_open() && !self.removed_items.contains(&item.id))
     }
 
     /// Descendants of an item that would still be open.
@@ -160,7 +169,8 @@ impl<'a> Draft<'a> {
             None => !self.removed_items.contains(*id),
         };
         let mut rows: Vec<ItemId> = seen.rows.iter().filter(still_open).copied().collect();
-        let reopened = self.items.values().filter(|item| item.role.is_open() && self.is_beneath(item, id)).map(|item| item.id);
+        let reopened =
+            self.items.values().filter(|item| item.role.is_open() && self.is_beneath(item, id)).map(|item| item.id);
         for item in reopened.collect::<Vec<_>>() {
             if !rows.contains(&item) {
                 rows.push(item);
@@ -294,13 +304,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Adds an edge; both ends must be known.
-    pub fn add_edge(&mut self, edge: Edge, by: Option<&Attribution>) {
+    pub fn add_edge(&mut self, edge: &Edge, by: Option<&Attribution>) {
         self.touching.entry(edge.from).or_default().push(edge.id);
         self.touching.entry(edge.to).or_default().push(edge.id);
         self.new_edges.insert(edge.id, edge.clone());
-        let effect = self.effect_of(&edge);
+        let effect = self.effect_of(edge);
         self.apply_effects(&effect, 1);
-        self.record_edge(Verb::Linked, &edge, by);
+        self.record_edge(Verb::Linked, edge, by);
     }
 
     /// Removes an edge.
@@ -319,11 +329,9 @@ impl<'a> Draft<'a> {
     /// Writes a note, by item and key; an earlier note of the key keeps its id and its birthday.
     pub fn put_note(&mut self, item: ItemId, mut note: Note, by: Option<&Attribution>) -> NoteId {
         let key = (item, note.key.clone());
-        let earlier = self
-            .notes
-            .get(&key)
-            .map(|note| (note.id, note.created_at))
-            .or_else(|| self.seen.heads(item).iter().find(|head| head.key == note.key).map(|head| (head.id, head.created_at)));
+        let earlier = self.notes.get(&key).map(|note| (note.id, note.created_at)).or_else(|| {
+            self.seen.heads(item).iter().find(|head| head.key == note.key).map(|head| (head.id, head.created_at))
+        });
         if let Some((id, created_at)) = earlier.filter(|_| !self.removed_notes.contains_key(&key)) {
             note.id = id;
             note.created_at = created_at;
@@ -492,85 +500,6 @@ impl<'a> Draft<'a> {
                 self.refresh(*from);
             }
         }
-    }
-}
-
-/// The label that a trigger leaves: its own, none, or the old one when the item is only put aside.
-pub(super) fn label_after(project: &Project, item: &Item, trigger: Trigger, to: &Status) -> Option<Name> {
-    let labels = &project.workflow.labels;
-    let key = match trigger {
-        // A start that closes is a completion to whoever reads the label.
-        Trigger::Start if !to.role.is_open() => Trigger::Complete,
-        Trigger::Start
-        | Trigger::Complete
-        | Trigger::Block
-        | Trigger::Hold
-        | Trigger::Resume
-        | Trigger::Cancel
-        | Trigger::Reopen
-        | Trigger::Cascade => trigger,
-    };
-    let label = labels.get(&key).cloned();
-    match trigger {
-        Trigger::Block | Trigger::Hold => label.or_else(|| item.status_label.clone()),
-        // The cascade label speaks of closing; a parent that was only started or reopened gets none.
-        Trigger::Cascade if to.role.is_open() => labels.get(&Trigger::Start).cloned(),
-        Trigger::Start | Trigger::Complete | Trigger::Resume | Trigger::Cancel | Trigger::Reopen | Trigger::Cascade => label,
-    }
-}
-
-/// An item's fields as events carry them: all but what is derived.
-fn fields(item: &Item) -> Map<String, Value> {
-    let mut all = match serde_json::to_value(item) {
-        Ok(Value::Object(all)) => all,
-        Ok(_) | Err(_) => Map::new(),
-    };
-    all.remove("derived");
-    all
-}
-
-/// The fields that differ, as they are after; `null` for one that is gone.
-fn changed_fields(before: &Item, after: &Item) -> Map<String, Value> {
-    let (old, new) = (fields(before), fields(after));
-    let gone = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null)).collect::<Vec<_>>();
-    let mut set: Map<String, Value> = new.into_iter().filter(|(key, value)| old.get(key) != Some(value)).collect();
-    set.extend(gone);
-    set
-}
-
-/// Which groups of columns differ.
-fn touched(before: &Item, after: &Item) -> Touched {
-    let state = |item: &Item| {
-        (
-            item.status.clone(),
-            item.role,
-            item.outcome,
-            item.previous_status.clone(),
-            item.status_label.clone(),
-            item.role_changed_at,
-        )
-    };
-    // Whatever is in no other group is content: a field added later cannot be forgotten here.
-    let content = |item: &Item| Item {
-        status: before.status.clone(),
-        role: before.role,
-        outcome: before.outcome,
-        previous_status: before.previous_status.clone(),
-        status_label: before.status_label.clone(),
-        role_changed_at: before.role_changed_at,
-        claim: before.claim.clone(),
-        fence: before.fence,
-        version: before.version,
-        modified_at: before.modified_at,
-        derived: Derived::default(),
-        ..item.clone()
-    };
-    Touched {
-        content: content(before) != content(after),
-        words: before.title != after.title || before.summary != after.summary,
-        state: state(before) != state(after) || before.version != after.version,
-        claim: before.claim != after.claim || before.fence != after.fence,
-        derived: before.derived != after.derived,
     }
 }
 

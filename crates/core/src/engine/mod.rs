@@ -2,6 +2,7 @@
 
 mod call;
 mod cascade;
+mod difference;
 mod draft;
 mod unit;
 
@@ -40,7 +41,11 @@ impl Engine {
         match self.store.execute(Box::new(unit)).await {
             Ok(()) => outcome.take(),
             Err(error) => {
-                tracing::warn!(operation = C::NAME, error = &error as &dyn std::error::Error, "the store refused a unit of work");
+                tracing::warn!(
+                    operation = C::NAME,
+                    error = &error as &dyn std::error::Error,
+                    "the store refused a unit of work"
+                );
                 Err(error.into())
             }
         }

@@ -117,7 +117,7 @@ impl<C: Command> Unit for CommandUnit<C> {
             return Step::Nothing;
         }
         match self.command.decide(&self.call, seen) {
-            Ok(Decision::Look(scope)) => Step::Look(*scope),
+            Ok(Decision::Look(scope)) => Step::Look(scope),
             Ok(Decision::Done(mut changes, answer)) => {
                 self.keep(&mut changes, &answer, seen);
                 self.outcome.set(Ok(answer));

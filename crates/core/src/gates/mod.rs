@@ -31,7 +31,9 @@ impl Attempt<'_> {
     fn goes_forward(&self) -> bool {
         self.resolved.as_ref().is_ok_and(|found| match found.trigger {
             Trigger::Start | Trigger::Complete => found.to.role.progress() > self.item.role.progress(),
-            Trigger::Block | Trigger::Hold | Trigger::Resume | Trigger::Cancel | Trigger::Reopen | Trigger::Cascade => false,
+            Trigger::Block | Trigger::Hold | Trigger::Resume | Trigger::Cancel | Trigger::Reopen | Trigger::Cascade => {
+                false
+            }
         })
     }
 }

@@ -31,10 +31,12 @@ pub fn check_owner(item: &Item, caller: Caller<'_>, now: Timestamp) -> Result<()
     }
     let Some(refusal) = refusal(item, caller, now) else { return Ok(()) };
     let reason = refusal.reason.unwrap_or(Reason::AlreadyClaimed);
-    let (kind, code) = match reason {
-        Reason::ForeignClaim => (Kind::Permanent, Code::Forbidden),
-        Reason::ClaimLost => (Kind::Permanent, Code::Conflict),
-        _ => (Kind::Transient, Code::Conflict),
+    let (kind, code) = if reason == Reason::ForeignClaim {
+        (Kind::Permanent, Code::Forbidden)
+    } else if reason == Reason::ClaimLost {
+        (Kind::Permanent, Code::Conflict)
+    } else {
+        (Kind::Transient, Code::Conflict)
     };
     Err(Error {
         retry_after_ms: refusal.retry_after_ms,
@@ -45,7 +47,8 @@ pub fn check_owner(item: &Item, caller: Caller<'_>, now: Timestamp) -> Result<()
 
 /// The lease after a write by its holder: extended, where the workflow says so.
 pub fn renew(rules: ClaimRules, item: &Item, holder: &Name, now: Timestamp) -> Option<Claim> {
-    let claim = item.claim.as_ref().filter(|claim| rules.renew_on_write && claim.holder == *holder && claim.is_live(now))?;
+    let claim =
+        item.claim.as_ref().filter(|claim| rules.renew_on_write && claim.holder == *holder && claim.is_live(now))?;
     let expires_at = claim.expires_at.map(|end| end.max(now.plus_seconds(claim.ttl_seconds)));
     (expires_at != claim.expires_at).then(|| Claim { expires_at, ..claim.clone() })
 }

@@ -55,7 +55,10 @@ impl Waits {
         if loaded.truncated {
             return Err(Error::validation(
                 Reason::GraphTooLarge,
-                format!("more than {} items are waited for: too many to be sure that there is no cycle", limits::GRAPH_NODES),
+                format!(
+                    "more than {} items are waited for: too many to be sure that there is no cycle",
+                    limits::GRAPH_NODES
+                ),
             ));
         }
         for edge in &loaded.edges {
@@ -122,8 +125,12 @@ impl Waits {
                     Some(next) => match marks.get(&next) {
                         Some(Mark::Done) => {}
                         Some(Mark::Open) => {
-                            let mut path: Vec<ItemId> =
-                                stack.iter().map(|(stage, _)| *stage).skip_while(|stage| *stage != next).map(Stage::item).collect();
+                            let mut path: Vec<ItemId> = stack
+                                .iter()
+                                .map(|(stage, _)| *stage)
+                                .skip_while(|stage| *stage != next)
+                                .map(Stage::item)
+                                .collect();
                             path.push(next.item());
                             path.dedup();
                             return Some(path);

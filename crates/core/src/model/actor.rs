@@ -151,14 +151,13 @@ impl FromStr for DegradedMode {
 
 impl DegradedMode {
     /// The identity that may hold claims, or why there is none. A rejected proof is never taken for its word.
-    pub fn trusted<'a>(self, who: &'a Attribution) -> Result<&'a Name, Error> {
-        let trusted = match (self, who.verification.status) {
-            (_, VerificationStatus::Verified) => true,
-            (_, VerificationStatus::Rejected) | (Self::Reject, _) => false,
-            (
-                Self::AcceptCached | Self::AcceptSelfReported,
-                VerificationStatus::Absent | VerificationStatus::Unchecked | VerificationStatus::Unavailable,
-            ) => true,
+    pub fn trusted(self, who: &Attribution) -> Result<&Name, Error> {
+        let trusted = match who.verification.status {
+            VerificationStatus::Verified => true,
+            VerificationStatus::Rejected => false,
+            VerificationStatus::Absent | VerificationStatus::Unchecked | VerificationStatus::Unavailable => {
+                self != Self::Reject
+            }
         };
         if trusted {
             return Ok(&who.actor.id);

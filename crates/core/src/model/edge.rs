@@ -74,6 +74,7 @@ pub struct Edge {
 
 /// What one edge adds to the derived numbers of its ends. Summed over all edges they are the numbers an item keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent answers, summed apart")]
 pub struct EdgeEffect {
     /// `to` is blocked by it.
     pub blocks_to: bool,
@@ -101,11 +102,7 @@ impl Edge {
         match self.kind {
             EdgeKind::Blocks => {
                 let blocks = !self.is_satisfied_by(from.role);
-                EdgeEffect {
-                    blocks_to: blocks,
-                    from_unblocks: blocks && to.role.is_open(),
-                    ..EdgeEffect::default()
-                }
+                EdgeEffect { blocks_to: blocks, from_unblocks: blocks && to.role.is_open(), ..EdgeEffect::default() }
             }
             EdgeKind::RelatesTo => EdgeEffect::default(),
             EdgeKind::Supersedes => {

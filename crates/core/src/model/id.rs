@@ -11,7 +11,7 @@ use super::{KeyPrefix, Timestamp};
 use crate::error::{Invalid, Reason, echo};
 use crate::limits;
 
-/// Declares an id type over a UUIDv7.
+/// Declares an id type over a `UUIDv7`.
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -263,7 +263,7 @@ impl Ids {
         Self { millis: u64::try_from(now.as_millis()).unwrap_or(0), seed, made: 0 }
     }
 
-    /// The next UUIDv7: 48 bits of time, 26 of order inside the unit, 48 of the seed.
+    /// The next `UUIDv7`: 48 bits of time, 26 of order inside the unit, 48 of the seed.
     pub fn uuid(&mut self) -> Uuid {
         let order = u128::from(self.made & 0x03ff_ffff);
         self.made += 1;

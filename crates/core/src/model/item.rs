@@ -4,9 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Claim, Complexity, Fence, ItemId, Name, Outcome, ProjectId, Role, Summary, Tag, Text, Timestamp, Title,
-};
+use super::{Claim, Complexity, Fence, ItemId, Name, Outcome, ProjectId, Role, Summary, Tag, Text, Timestamp, Title};
 use crate::error::{Invalid, Reason, echo};
 
 /// How soon it should be done.

@@ -24,7 +24,10 @@ impl Slug {
         if text.is_empty() || text.len() > SHORT_NAME_BYTES || text.starts_with('-') || !plain {
             return Err(Invalid::new(
                 Reason::BadValue,
-                format!("must be 1 to {SHORT_NAME_BYTES} lower-case letters, digits and hyphens, not \"{}\"", echo(text)),
+                format!(
+                    "must be 1 to {SHORT_NAME_BYTES} lower-case letters, digits and hyphens, not \"{}\"",
+                    echo(text)
+                ),
             ));
         }
         Ok(Self(text.to_owned()))

@@ -150,10 +150,7 @@ impl FromStr for Trigger {
         Self::USER.into_iter().find(|trigger| trigger.as_str() == lower).ok_or_else(|| {
             Invalid::new(
                 Reason::UnknownValue,
-                format!(
-                    "must be one of start, complete, block, hold, resume, cancel, reopen, not \"{}\"",
-                    echo(text)
-                ),
+                format!("must be one of start, complete, block, hold, resume, cancel, reopen, not \"{}\"", echo(text)),
             )
         })
     }

@@ -176,6 +176,17 @@ fn is_blank(text: &str) -> bool {
         c.is_whitespace()
             || c.is_control()
             || crate::error::is_bidi_control(c)
-            || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{00ad}' | '\u{180e}' | '\u{3164}' | '\u{115f}' | '\u{1160}')
+            || matches!(
+                c,
+                '\u{200b}'
+                    ..='\u{200d}'
+                        | '\u{2060}'
+                        | '\u{feff}'
+                        | '\u{00ad}'
+                        | '\u{180e}'
+                        | '\u{3164}'
+                        | '\u{115f}'
+                        | '\u{1160}'
+            )
     })
 }

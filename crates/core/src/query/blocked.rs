@@ -47,10 +47,16 @@ impl BlockedItem {
 
 impl Engine {
     /// Items that were put aside, then items that wait for blockers; at most a page of each. Says whether that was all.
-    pub async fn blocked(&self, project: &ProjectRef, parent: Option<&ItemRef>) -> Result<(Vec<BlockedItem>, bool), Error> {
+    pub async fn blocked(
+        &self,
+        project: &ProjectRef,
+        parent: Option<&ItemRef>,
+    ) -> Result<(Vec<BlockedItem>, bool), Error> {
         let parent = match parent {
             None => None,
-            Some(parent) => Some(Some(self.show(project, std::slice::from_ref(parent), Around::default()).await?.resolve(parent)?.id)),
+            Some(parent) => Some(Some(
+                self.show(project, std::slice::from_ref(parent), Around::default()).await?.resolve(parent)?.id,
+            )),
         };
         let base = Filter {
             project: project.clone(),

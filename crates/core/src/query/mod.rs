@@ -51,7 +51,9 @@ impl Engine {
         if depth < most {
             return Ok(());
         }
-        let message = format!("a tree's root must lie above depth {most} to have room for children; here it would lie at {depth}");
+        let message = format!(
+            "a tree's root must lie above depth {most} to have room for children; here it would lie at {depth}"
+        );
         Err(Error::validation(Reason::TooDeep, message).at("parentId"))
     }
 

@@ -58,7 +58,9 @@ impl Engine {
         let mut tallies = self.store().tally_children(&ids).await?;
         let mut below: BTreeMap<ItemId, Vec<Item>> = BTreeMap::new();
         if children {
-            for id in ids.iter().filter(|id| tallies.get(*id).is_some_and(|tally| tally.by_role.iter().sum::<u64>() > 0)) {
+            for id in
+                ids.iter().filter(|id| tallies.get(*id).is_some_and(|tally| tally.by_role.iter().sum::<u64>() > 0))
+            {
                 let filter = Filter {
                     parent: Some(Some(*id)),
                     sort: SortBy::CreatedAt,
@@ -74,8 +76,12 @@ impl Engine {
         let tally = |id: ItemId| tallies.get(&id).copied().unwrap_or_default();
         let entries = items.into_iter().map(|item| {
             let own = tally(item.id);
-            let children: Vec<(Item, ChildTally)> =
-                below.remove(&item.id).unwrap_or_default().into_iter().map(|child| (child.clone(), tally(child.id))).collect();
+            let children: Vec<(Item, ChildTally)> = below
+                .remove(&item.id)
+                .unwrap_or_default()
+                .into_iter()
+                .map(|child| (child.clone(), tally(child.id)))
+                .collect();
             let truncated = children.len() == limits::PAGE && own.by_role.iter().sum::<u64>() > children.len() as u64;
             OverviewEntry { item, tally: own, children, truncated }
         });

@@ -22,19 +22,18 @@ pub struct Why {
 impl Engine {
     /// The reasons for one item, or for the open items of a project, the oldest first.
     pub async fn why(&self, project: &ProjectRef, item: Option<&ItemRef>) -> Result<Vec<Why>, Error> {
-        let named = match item {
-            Some(item) => vec![item.clone()],
-            None => {
-                let filter = Filter {
-                    project: project.clone(),
-                    roles: vec![Role::Queue, Role::Work, Role::Review, Role::Blocked],
-                    sort: SortBy::CreatedAt,
-                    order: Order::Asc,
-                    limit: limits::PAGE,
-                    ..Filter::default()
-                };
-                self.find(&filter).await?.items.iter().map(|item| ItemRef::Id(item.id)).collect()
-            }
+        let named = if let Some(item) = item {
+            vec![item.clone()]
+        } else {
+            let filter = Filter {
+                project: project.clone(),
+                roles: vec![Role::Queue, Role::Work, Role::Review, Role::Blocked],
+                sort: SortBy::CreatedAt,
+                order: Order::Asc,
+                limit: limits::PAGE,
+                ..Filter::default()
+            };
+            self.find(&filter).await?.items.iter().map(|item| ItemRef::Id(item.id)).collect()
         };
         let around = Around { edges: EdgeReach::Named, ..Around::default() };
         let scope = Scope { project: project.clone(), items: named.clone(), around, busy: true, ..Scope::default() };

@@ -32,6 +32,7 @@ pub struct StoredAnswer {
 
 /// Which groups of an item's columns a change set writes. Groups keep a small change from rewriting every index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a set of groups, each written by a statement of its own")]
 pub struct Touched {
     /// Title, texts, tags, parent, depth and the like.
     pub content: bool,

@@ -27,7 +27,7 @@ use crate::model::{Event, Item, ItemId, Note, NoteId, Project};
 #[derive(Debug)]
 pub enum Step {
     /// See more: the store loads it into the same slice and asks again.
-    Look(Scope),
+    Look(Box<Scope>),
     /// Persist this, in one commit.
     Commit(Box<ChangeSet>),
     /// Persist nothing; the unit keeps its own answer.

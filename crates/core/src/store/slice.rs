@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Reason, echo};
 use crate::limits;
-use crate::model::{Edge, EdgeId, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, Project, ProjectId, Role, Timestamp};
+use crate::model::{
+    Edge, EdgeId, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, Project, ProjectId, Role, Timestamp,
+};
 use crate::store::StoredAnswer;
 
 /// A list that may have been cut short. A cut list never decides a gate in the caller's favour.
@@ -113,6 +115,8 @@ pub struct Slice {
     pub held: Vec<ItemId>,
     /// Ready work, the best first.
     pub candidates: Capped<ItemId>,
+    /// How much ready work earlier looks brought.
+    pub passed_over: usize,
     /// What live claims keep others from.
     pub busy: Vec<Busy>,
     /// The answer stored for this request.
@@ -182,6 +186,7 @@ impl Slice {
         self.notes.extend(more.notes);
         self.waits = more.waits.or(self.waits.take());
         self.held.extend(more.held);
+        self.passed_over += self.candidates.rows.len();
         self.candidates = more.candidates;
         self.busy.extend(more.busy);
         self.answer = self.answer.take().or(more.answer);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{World, name, required, title};
 use crate::command::{
-    Advance, Change, Claim, ClaimNext, ClaimRequest, CloseTree, Create, EdgeSpec, Edit, Link, MoveRequest, NewItem, NotePut,
-    Parent, Patch, PutNotes, Remove, RemoveNotes, Unlink, Wanted, What,
+    Advance, Change, Claim, ClaimNext, ClaimRequest, CloseTree, Create, EdgeSpec, Edit, Link, MoveRequest, NewItem,
+    NotePut, Parent, Patch, PutNotes, Remove, RemoveNotes, Unlink, Wanted, What,
 };
 use crate::engine::{Call, Command};
 use crate::error::Error;
@@ -87,7 +87,6 @@ pub fn schemas() -> Schemas {
     let notes = vec![required("plan", Role::Queue), required("proof", Role::Work), required("verdict", Role::Review)];
     Schemas { types: BTreeMap::from([("job".to_owned(), Schema { notes, ..Schema::default() })]), ..Schemas::default() }
 }
-
 
 /// A small, seeded source of choices: the same seed makes the same acts everywhere.
 #[derive(Clone, Debug)]
@@ -171,7 +170,8 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
             new.item_type = typed.then(|| name("job"));
             new.role = *role;
             let call = stage.call(None);
-            let create = Create { project, items: vec![new], edges: vec![], notes: vec![], blank_notes: false, atomic: false };
+            let create =
+                Create { project, items: vec![new], edges: vec![], notes: vec![], blank_notes: false, atomic: false };
             Some(stage.run(&call, &create).map(|_| ()))
         }
         Act::Reparent { item, parent } => {
@@ -203,11 +203,34 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
             let moves = items
                 .iter()
                 .filter_map(|item| at(stage, *item))
-                .map(|item| MoveRequest { item, target: Target::Trigger(*trigger), summary: None, by: None, fence: None })
+                .map(|item| MoveRequest {
+                    item,
+                    target: Target::Trigger(*trigger),
+                    summary: None,
+                    by: None,
+                    fence: None,
+                })
                 .collect();
             let call = stage.call(None);
             Some(stage.run(&call, &Advance { project, moves, atomic: false }).map(|_| ()))
         }
+        Act::Claim { .. }
+        | Act::ClaimNext { .. }
+        | Act::Release { .. }
+        | Act::Note { .. }
+        | Act::Unnote { .. }
+        | Act::Link { .. }
+        | Act::Unlink { .. }
+        | Act::Remove { .. }
+        | Act::CloseTree { .. }
+        | Act::Pass { .. } => attempt_more(stage, act),
+    }
+}
+
+fn attempt_more<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
+    let project = stage.project();
+    let at = |stage: &S, index: usize| pick(stage, index).map(ItemRef::Id);
+    match act {
         Act::Claim { item, ttl, who } => {
             let ttl = ttl.then(|| Ttl::parse(60).expect("a lease"));
             let claims = vec![ClaimRequest { item: at(stage, *item)?, ttl }];
@@ -220,21 +243,36 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
         }
         Act::Release { item, who } => {
             let call = stage.call(AGENTS[*who]);
-            Some(stage.run(&call, &Claim { project, claims: vec![], releases: vec![at(stage, *item)?], ready_only: false }).map(|_| ()))
+            Some(
+                stage
+                    .run(
+                        &call,
+                        &Claim { project, claims: vec![], releases: vec![at(stage, *item)?], ready_only: false },
+                    )
+                    .map(|_| ()),
+            )
         }
         Act::Note { item, key, blank, who } => {
             let body = Text::parse(if *blank { " " } else { "words" }).expect("a text");
-            let put = NotePut { item: at(stage, *item)?, key: name(KEYS[*key]), phase: None, body, by: None, fence: None };
+            let put =
+                NotePut { item: at(stage, *item)?, key: name(KEYS[*key]), phase: None, body, by: None, fence: None };
             let call = stage.call(AGENTS[*who]);
             Some(stage.run(&call, &PutNotes { project, notes: vec![put], atomic: false }).map(|_| ()))
         }
         Act::Unnote { item } => {
             let call = stage.call(None);
-            Some(stage.run(&call, &RemoveNotes { project, ids: vec![], of: Some((at(stage, *item)?, None)) }).map(|_| ()))
+            Some(
+                stage
+                    .run(&call, &RemoveNotes { project, ids: vec![], of: Some((at(stage, *item)?, None)) })
+                    .map(|_| ()),
+            )
         }
         Act::Link { from, to, kind, at: threshold } => {
             let kind = EdgeKind::ALL.get(*kind).copied().unwrap_or(EdgeKind::Blocks);
-            let unblock_at = (kind == EdgeKind::Blocks).then(|| Role::ALL.get(*threshold).copied()).flatten().filter(|role| *role != Role::Blocked);
+            let unblock_at = (kind == EdgeKind::Blocks)
+                .then(|| Role::ALL.get(*threshold).copied())
+                .flatten()
+                .filter(|role| *role != Role::Blocked);
             let edge = EdgeSpec { from: at(stage, *from)?, to: at(stage, *to)?, kind, unblock_at, inverse: false };
             let call = stage.call(None);
             Some(stage.run(&call, &Link { project, edges: vec![edge] }).map(|_| ()))
@@ -245,15 +283,32 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
         }
         Act::Remove { item, recursive } => {
             let call = stage.call(None);
-            Some(stage.run(&call, &Remove { project, items: vec![at(stage, *item)?], recursive: *recursive, atomic: true }).map(|_| ()))
+            Some(
+                stage
+                    .run(
+                        &call,
+                        &Remove { project, items: vec![at(stage, *item)?], recursive: *recursive, atomic: true },
+                    )
+                    .map(|_| ()),
+            )
         }
         Act::CloseTree { item, cancel } => {
             let call = stage.call(None);
-            Some(stage.run(&call, &CloseTree { project, what: What::Beneath(at(stage, *item)?), cancel: *cancel }).map(|_| ()))
+            Some(
+                stage
+                    .run(&call, &CloseTree { project, what: What::Beneath(at(stage, *item)?), cancel: *cancel })
+                    .map(|_| ()),
+            )
         }
         Act::Pass { seconds } => {
             stage.pass(*seconds);
             Some(Ok(()))
         }
+        Act::Create { .. }
+        | Act::Reparent { .. }
+        | Act::Rename { .. }
+        | Act::Move { .. }
+        | Act::MoveTo { .. }
+        | Act::MoveMany { .. } => None,
     }
 }

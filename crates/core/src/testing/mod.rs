@@ -150,7 +150,8 @@ impl World {
         let mut shown: BTreeSet<ItemId> = named.union(&by_note).copied().collect();
         self.around(scope, &named, &mut shown, &mut seen);
         if let Some(holder) = &scope.held_by {
-            let held = self.items.values().filter(|item| item.claim.as_ref().is_some_and(|claim| claim.holder == *holder));
+            let held =
+                self.items.values().filter(|item| item.claim.as_ref().is_some_and(|claim| claim.holder == *holder));
             seen.held = held.map(|item| item.id).collect();
             shown.extend(&seen.held);
         }
@@ -159,7 +160,9 @@ impl World {
             seen.busy = self
                 .items
                 .values()
-                .filter(|item| item.live_claim(self.now).is_some() && !(item.touches.is_empty() && item.needs.is_empty()))
+                .filter(|item| {
+                    item.live_claim(self.now).is_some() && !(item.touches.is_empty() && item.needs.is_empty())
+                })
                 .map(|item| Busy { item: item.id, touches: item.touches.clone(), needs: item.needs.clone() })
                 .collect();
         }
@@ -218,7 +221,12 @@ impl World {
         for item in self.items.values() {
             let project = &self.projects[&item.project];
             let status = project.workflow.status(&item.status).expect("a status of the workflow");
-            assert_eq!((status.role, status.outcome), (item.role, item.outcome), "{} stands where its status says", item.title);
+            assert_eq!(
+                (status.role, status.outcome),
+                (item.role, item.outcome),
+                "{} stands where its status says",
+                item.title
+            );
             assert!(item.role.is_open() || item.claim.is_none(), "{} is closed and claimed", item.title);
             let depth = item.parent.map_or(0, |parent| self.items[&parent].depth + 1);
             assert_eq!(item.depth, depth, "the depth of {}", item.title);
@@ -277,7 +285,9 @@ impl World {
         match wanted {
             ProjectRef::Any => None,
             ProjectRef::Id(id) => self.projects.contains_key(id).then_some(*id),
-            ProjectRef::Slug(slug) => self.projects.values().find(|project| project.slug == *slug).map(|project| project.id),
+            ProjectRef::Slug(slug) => {
+                self.projects.values().find(|project| project.slug == *slug).map(|project| project.id)
+            }
         }
     }
 
@@ -294,7 +304,9 @@ impl World {
         match matches.as_slice() {
             [] => Resolution::Missing,
             [one] => Resolution::One(one.id),
-            many => Resolution::Ambiguous(many.iter().map(|item| self.projects[&item.project].key(item.number)).collect()),
+            many => {
+                Resolution::Ambiguous(many.iter().map(|item| self.projects[&item.project].key(item.number)).collect())
+            }
         }
     }
 
@@ -371,7 +383,8 @@ impl World {
 
     fn wait_graph(&self, from: Option<&BTreeSet<ItemId>>) -> WaitGraph {
         let mut graph = WaitGraph::default();
-        let mut reached: Vec<ItemId> = from.map_or_else(|| self.items.keys().copied().collect(), |named| named.iter().copied().collect());
+        let mut reached: Vec<ItemId> =
+            from.map_or_else(|| self.items.keys().copied().collect(), |named| named.iter().copied().collect());
         let mut index = 0;
         while let Some(id) = reached.get(index).copied() {
             for edge in self.edges.values().filter(|edge| edge.kind == EdgeKind::Blocks && edge.to == id) {

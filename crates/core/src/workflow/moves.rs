@@ -61,12 +61,12 @@ impl Workflow {
         match (trigger, item.role) {
             (Trigger::Start, Role::Queue) => self.into(Role::Work, trigger),
             (Trigger::Start, Role::Work) if self.reviews(has_review) => self.into(Role::Review, trigger),
-            (Trigger::Start, Role::Work | Role::Review) => self.into(Role::Terminal, trigger),
             (Trigger::Complete, Role::Queue | Role::Work) if self.require_review => Err(NoMove {
                 message: "cannot complete: this workflow reaches success only by way of review".to_owned(),
                 remedy: "move it into review first".to_owned(),
             }),
-            (Trigger::Complete, Role::Queue | Role::Work | Role::Review) => self.into(Role::Terminal, trigger),
+            (Trigger::Start, Role::Work | Role::Review)
+            | (Trigger::Complete, Role::Queue | Role::Work | Role::Review) => self.into(Role::Terminal, trigger),
             (Trigger::Start | Trigger::Complete, Role::Blocked) => Err(NoMove {
                 message: format!("cannot {trigger}: item is blocked. Use 'resume' trigger first"),
                 remedy: "resume it first".to_owned(),
@@ -157,14 +157,13 @@ impl Workflow {
     fn leads_along(&self, item: &Item, to: &Status, has_review: bool) -> bool {
         match (item.role, to.role) {
             (Role::Terminal, to_role) => to_role == Role::Queue,
-            (_, Role::Blocked) | (Role::Blocked, Role::Queue | Role::Work | Role::Review) => true,
             (from, Role::Terminal) => {
                 to.outcome == Some(Outcome::Cancelled)
                     || (from != Role::Blocked && (!self.require_review || from == Role::Review))
             }
             (Role::Queue, Role::Review) => false,
             (Role::Work, Role::Review) => self.reviews(has_review) || self.review_phase == ReviewPhase::Schema,
-            (Role::Queue | Role::Work | Role::Review, Role::Queue | Role::Work | Role::Review) => true,
+            (Role::Queue | Role::Work | Role::Review | Role::Blocked, _) => true,
         }
     }
 

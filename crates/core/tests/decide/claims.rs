@@ -30,7 +30,8 @@ fn a_claim_lasts_its_lease_and_no_longer() {
         Err(ClaimOutcome::AlreadyClaimed { retry_after_ms }) => assert_eq!(retry_after_ms, Some(999)),
         other => panic!("{other:?}"),
     }
-    scene.world.now = docket_core::model::Timestamp::from_millis(held.claim.expires_at.expect("an end").as_millis() - 1);
+    scene.world.now =
+        docket_core::model::Timestamp::from_millis(held.claim.expires_at.expect("an end").as_millis() - 1);
     let later = scene.claim(item, "bob").expect("a lease ends at its expiry");
     assert!(later.fence > held.fence, "the item changed hands");
     assert_eq!(later.claim.original_claimed_at, later.claim.claimed_at);
@@ -68,7 +69,8 @@ fn one_call_cannot_claim_more_than_an_agent_may_hold() {
     let (a, b) = (scene.item("a"), scene.item("b"));
     let call = scene.world.call(Some("ann"));
     let claims = [a, b].map(|item| ClaimRequest { item: item.into(), ttl: None }).to_vec();
-    let refused = scene.world.run(&call, &Claim { project: World::project(), claims, releases: vec![], ready_only: false });
+    let refused =
+        scene.world.run(&call, &Claim { project: World::project(), claims, releases: vec![], ready_only: false });
     assert_eq!(refused.expect_err("two at once").reason, Reason::ClaimLimit);
     assert!(scene.get(a).claim.is_none() && scene.get(b).claim.is_none());
 }
@@ -116,7 +118,9 @@ fn only_the_holder_releases() {
 
 #[test]
 fn leases_have_a_shortest_and_a_longest() {
-    for (seconds, good) in [(0, false), (-1, false), (1, true), (900, true), (86_400, true), (86_401, false), (i64::MAX, false)] {
+    for (seconds, good) in
+        [(0, false), (-1, false), (1, true), (900, true), (86_400, true), (86_401, false), (i64::MAX, false)]
+    {
         let parsed = Ttl::parse(seconds);
         assert_eq!(parsed.is_ok(), good, "{seconds}");
         if let Err(invalid) = parsed {
@@ -155,10 +159,11 @@ fn work_that_holds_up_other_work_comes_first_in_the_standard_order() {
 #[test]
 fn only_ready_work_is_handed_out() {
     let mut scene = Scene::new(Workflow::standard());
-    let dump = scene.create(NewItem { status: Some(name("braindump")), ..NewItem::titled(title("raw")) }).expect("an item");
+    let dump =
+        scene.create(NewItem { status: Some(name("braindump")), ..NewItem::titled(title("raw")) }).expect("an item");
     let blocker = scene.item("blocker");
-    let blocked = scene.item("blocked");
-    scene.link(blocker, blocked, None);
+    let waiting = scene.item("waiting");
+    scene.link(blocker, waiting, None);
     let old = scene.item("old");
     let new = scene.item("new");
     scene.try_link(EdgeKind::Supersedes, new, old, None).expect("an edge");
@@ -171,7 +176,7 @@ fn only_ready_work_is_handed_out() {
     scene.must(new, Trigger::Reopen);
     scene.must(new, Trigger::Cancel);
     assert!(scene.get(old).derived.offered && scene.get(copy).derived.offered, "what replaced them was given up");
-    assert!(!scene.get(dump).derived.offered && !scene.get(blocked).derived.offered);
+    assert!(!scene.get(dump).derived.offered && !scene.get(waiting).derived.offered);
     assert!(scene.claim(dump, "ann").is_ok(), "by name anything open may be claimed");
 }
 
@@ -180,22 +185,23 @@ fn work_on_the_same_paths_or_resources_is_not_handed_out_together() {
     let mut scene = Scene::task_orchestrator();
     let mut make = |text: &str, touches: &[&str], needs: &[&str]| {
         let names = |all: &[&str]| all.iter().map(|text| name(text)).collect::<Vec<Name>>();
-        scene.create(NewItem { touches: names(touches), needs: names(needs), ..NewItem::titled(title(text)) }).expect("an item")
+        scene
+            .create(NewItem { touches: names(touches), needs: names(needs), ..NewItem::titled(title(text)) })
+            .expect("an item")
     };
-    let a = make("a", &["src/**"], &[]);
-    let b = make("b", &["src/lib.rs"], &[]);
-    let c = make("c", &["docs/**"], &["staging"]);
-    let d = make("d", &[], &["staging"]);
-    let e = make("e", &[], &[]);
-    assert_eq!(next_id(&mut scene, "1"), Some(a));
-    assert_eq!(next_id(&mut scene, "2"), Some(c), "b touches what a touches");
-    assert_eq!(next_id(&mut scene, "3"), Some(e), "d needs what c needs");
+    let code = make("a", &["src/**"], &[]);
+    make("b", &["src/lib.rs"], &[]);
+    let docs = make("c", &["docs/**"], &["staging"]);
+    make("d", &[], &["staging"]);
+    let free = make("e", &[], &[]);
+    assert_eq!(next_id(&mut scene, "1"), Some(code));
+    assert_eq!(next_id(&mut scene, "2"), Some(docs), "b touches what a touches");
+    assert_eq!(next_id(&mut scene, "3"), Some(free), "d needs what c needs");
     let nothing = next(&mut scene, "4", Wanted::default()).expect("an answer");
     assert_eq!((nothing.held, nothing.passed_over), (None, 2));
-    scene.release(a, "1");
-    scene.release(c, "2");
-    assert_eq!((next_id(&mut scene, "5"), next_id(&mut scene, "6")), (Some(a), Some(c)));
-    let _ = (b, d);
+    scene.release(code, "1");
+    scene.release(docs, "2");
+    assert_eq!((next_id(&mut scene, "5"), next_id(&mut scene, "6")), (Some(code), Some(docs)));
 }
 
 #[test]
@@ -203,7 +209,10 @@ fn an_agent_is_handed_only_what_it_can_do() {
     let mut scene = Scene::task_orchestrator();
     let hard = NewItem { required_capabilities: vec![name("rust"), name("gpu")], ..NewItem::titled(title("hard")) };
     let hard = scene.create(hard).expect("an item");
-    let able = |names: &[&str]| Wanted { capabilities: names.iter().map(|text| name(text)).collect::<BTreeSet<_>>(), ..Wanted::default() };
+    let able = |names: &[&str]| Wanted {
+        capabilities: names.iter().map(|text| name(text)).collect::<BTreeSet<_>>(),
+        ..Wanted::default()
+    };
     assert_eq!(next(&mut scene, "ann", able(&["rust"])).expect("an answer").held, None);
     let held = next(&mut scene, "bob", able(&["rust", "gpu", "go"])).expect("an answer").held.expect("he can");
     assert_eq!(held.0.item, hard);
@@ -234,7 +243,9 @@ fn wanted_work_can_be_narrowed() {
 fn looking_past_many_unfit_items_finds_the_fit_one() {
     let mut scene = Scene::task_orchestrator();
     for n in 0..60 {
-        scene.create(NewItem { required_capabilities: vec![name("gpu")], ..NewItem::titled(title(&format!("{n}"))) }).expect("an item");
+        scene
+            .create(NewItem { required_capabilities: vec![name("gpu")], ..NewItem::titled(title(&format!("{n}"))) })
+            .expect("an item");
     }
     let fit = scene.item("fit");
     assert_eq!(next_id(&mut scene, "ann"), Some(fit));
@@ -247,7 +258,8 @@ fn a_rejecting_policy_lets_nobody_claim_unverified() {
     let mut call = scene.world.call(Some("ann"));
     call.policy = DegradedMode::Reject;
     let claims = vec![ClaimRequest { item: item.into(), ttl: None }];
-    let refused = scene.world.run(&call, &Claim { project: World::project(), claims, releases: vec![], ready_only: false });
+    let refused =
+        scene.world.run(&call, &Claim { project: World::project(), claims, releases: vec![], ready_only: false });
     let error = refused.expect_err("unverified");
     assert_eq!((error.code, error.reason), (Code::Forbidden, Reason::RejectedByPolicy));
 }

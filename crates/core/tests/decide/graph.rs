@@ -1,6 +1,6 @@
 //! Edges, cycles and the tree: what could never finish is refused when it is made.
 
-use docket_core::command::{Change, Edit, EdgeSpec, Link, NewItem, Parent, Patch, Remove, Unlink};
+use docket_core::command::{Change, EdgeSpec, Edit, Link, NewItem, Parent, Patch, Remove, Unlink};
 use docket_core::model::{EdgeKind, ItemId, Role};
 use docket_core::testing::{World, title};
 use docket_core::workflow::Workflow;
@@ -48,9 +48,16 @@ fn a_circle_of_blockers_is_refused_with_its_path() {
 fn a_batch_of_edges_is_made_whole_or_not_at_all() {
     let mut scene = Scene::task_orchestrator();
     let (a, b, c) = (scene.item("a"), scene.item("b"), scene.item("c"));
-    let edge = |from: ItemId, to: ItemId| EdgeSpec { from: from.into(), to: to.into(), kind: EdgeKind::Blocks, unblock_at: None, inverse: false };
+    let edge = |from: ItemId, to: ItemId| EdgeSpec {
+        from: from.into(),
+        to: to.into(),
+        kind: EdgeKind::Blocks,
+        unblock_at: None,
+        inverse: false,
+    };
     let call = scene.world.call(None);
-    let refused = scene.world.run(&call, &Link { project: World::project(), edges: vec![edge(a, b), edge(b, c), edge(c, a)] });
+    let refused =
+        scene.world.run(&call, &Link { project: World::project(), edges: vec![edge(a, b), edge(b, c), edge(c, a)] });
     assert_eq!(refused.expect_err("a ring in one call").reason, Reason::Cycle);
     assert!(scene.world.edges.is_empty());
 }
@@ -65,7 +72,8 @@ fn a_parent_that_waits_for_its_child_cannot_block_it() {
         assert_eq!(blocks(&mut scene, parent, item, None).expect_err("each waits for the other").reason, Reason::Cycle);
     }
     blocks(&mut scene, parent, child, Some(Role::Work)).expect("starting the parent waits for no child");
-    blocks(&mut scene, child, parent, None).expect_err("the parent's start waits for the child, the child for the parent's start");
+    blocks(&mut scene, child, parent, None)
+        .expect_err("the parent's start waits for the child, the child for the parent's start");
 }
 
 #[test]
@@ -112,7 +120,10 @@ fn moving_in_the_tree_refuses_what_could_never_finish() {
     let mut scene = Scene::new(Workflow::standard());
     let (parent, item) = (scene.item("parent"), scene.item("item"));
     blocks(&mut scene, parent, item, None).expect("an edge");
-    assert_eq!(reparent(&mut scene, item, Some(parent)).expect_err("each would wait for the other").reason, Reason::Cycle);
+    assert_eq!(
+        reparent(&mut scene, item, Some(parent)).expect_err("each would wait for the other").reason,
+        Reason::Cycle
+    );
 }
 
 #[test]
@@ -122,7 +133,8 @@ fn nothing_lies_deeper_than_the_workflow_allows() {
     for depth in 1..=3 {
         parent = scene.child(parent, &format!("{depth}"));
     }
-    let refused = scene.create(NewItem { parent: Some(Parent::Existing(parent.into())), ..NewItem::titled(title("4")) });
+    let refused =
+        scene.create(NewItem { parent: Some(Parent::Existing(parent.into())), ..NewItem::titled(title("4")) });
     assert_eq!(refused.expect_err("too deep").reason, Reason::TooDeep);
 }
 
@@ -130,7 +142,8 @@ fn nothing_lies_deeper_than_the_workflow_allows() {
 fn open_work_is_not_put_beneath_closed_work_where_that_must_stay_whole() {
     let mut scene = Scene::new(Workflow::standard());
     let parent = scene.item_in("parent", Role::Terminal);
-    let refused = scene.create(NewItem { parent: Some(Parent::Existing(parent.into())), ..NewItem::titled(title("late")) });
+    let refused =
+        scene.create(NewItem { parent: Some(Parent::Existing(parent.into())), ..NewItem::titled(title("late")) });
     assert_eq!(refused.expect_err("the parent is closed").reason, Reason::Terminal);
     let item = scene.item("item");
     assert_eq!(reparent(&mut scene, item, Some(parent)).expect_err("likewise").reason, Reason::Terminal);
@@ -142,8 +155,8 @@ fn removing_takes_edges_along_and_children_only_when_asked() {
     let root = scene.item("root");
     let child = scene.child(root, "child");
     scene.child(child, "grandchild");
-    let (blocker, blocked) = (child, scene.item("blocked"));
-    scene.link(blocker, blocked, None);
+    let waiting = scene.item("waiting");
+    scene.link(child, waiting, None);
     let remove = |scene: &mut Scene, recursive| {
         let call = scene.world.call(None);
         scene.world.run(&call, &Remove { project: World::project(), items: vec![root.into()], recursive, atomic: true })
@@ -151,8 +164,8 @@ fn removing_takes_edges_along_and_children_only_when_asked() {
     assert_eq!(remove(&mut scene, false).expect_err("it has a child").reason, Reason::HasChildren);
     let removed = remove(&mut scene, true).expect("all of it").items.remove(0).expect("the root");
     assert_eq!(removed.descendants, 2);
-    assert_eq!(scene.world.items.keys().collect::<Vec<_>>(), [&blocked]);
-    assert_eq!(scene.get(blocked).derived.blockers, 0);
+    assert_eq!(scene.world.items.keys().collect::<Vec<_>>(), [&waiting]);
+    assert_eq!(scene.get(waiting).derived.blockers, 0);
     scene.world.check();
 }
 
@@ -163,11 +176,20 @@ fn removing_edges_frees_what_they_held_up() {
     scene.link(a, c, None);
     scene.link(b, c, None);
     let call = scene.world.call(None);
-    let between = Unlink::Between { project: World::project(), from: a.into(), to: c.into(), kind: None, either_way: false };
+    let between =
+        Unlink::Between { project: World::project(), from: a.into(), to: c.into(), kind: None, either_way: false };
     assert_eq!(scene.world.run(&call, &between).expect("an answer").edges.len(), 1);
     assert_eq!(scene.get(c).derived.blockers, 1);
     let call = scene.world.call(None);
-    assert_eq!(scene.world.run(&call, &Unlink::Of { project: World::project(), item: c.into() }).expect("an answer").edges.len(), 1);
+    assert_eq!(
+        scene
+            .world
+            .run(&call, &Unlink::Of { project: World::project(), item: c.into() })
+            .expect("an answer")
+            .edges
+            .len(),
+        1
+    );
     assert!(scene.get(c).derived.offered);
 }
 

@@ -25,7 +25,9 @@ fn text_is_looked_at_once() {
     assert_eq!(Title::parse(&"x".repeat(1024)).expect("just short enough").as_str().len(), 1024);
     assert!(Text::parse("").is_ok() && Summary::parse("").is_ok());
     assert_eq!(Text::parse("\0").expect_err("NUL").reason, Reason::BadChar);
-    for (tag, good) in [("api", true), ("a-1", true), ("API", true), ("-a", false), ("a b", false), ("а", false), ("", false)] {
+    for (tag, good) in
+        [("api", true), ("a-1", true), ("API", true), ("-a", false), ("a b", false), ("а", false), ("", false)]
+    {
         assert_eq!(Tag::parse(tag).is_ok(), good, "{tag}");
     }
     assert!(Name::parse("a\u{202e}b").is_err(), "a name that reorders what follows");
@@ -44,7 +46,22 @@ fn items_are_named_by_id_key_or_prefix() {
         assert_eq!(text.parse::<ItemRef>().expect(text).to_string(), shown);
     }
     let tall = "9".repeat(10_000);
-    for text in ["", "550", "../x", "x", "DOC-0", "DOC-", "DOC-1x", "DOC-１", "550e8400-e29b", " 550e", "550e ", "550e\n", "DOC-99999999999", &tall] {
+    for text in [
+        "",
+        "550",
+        "../x",
+        "x",
+        "DOC-0",
+        "DOC-",
+        "DOC-1x",
+        "DOC-１",
+        "550e8400-e29b",
+        " 550e",
+        "550e ",
+        "550e\n",
+        "DOC-99999999999",
+        &tall,
+    ] {
         let refused = text.parse::<ItemRef>().expect_err(text);
         assert_eq!(refused.reason, Reason::BadId, "{text:?}");
         assert!(refused.message.len() < 500);
@@ -70,7 +87,12 @@ fn keys_count_from_one_and_are_never_reused() {
     let b = scene.item("b");
     assert_eq!((scene.get(a).number, scene.get(b).number), (1, 2));
     let call = scene.world.call(None);
-    let remove = docket_core::command::Remove { project: World::project(), items: vec![b.into()], recursive: false, atomic: true };
+    let remove = docket_core::command::Remove {
+        project: World::project(),
+        items: vec![b.into()],
+        recursive: false,
+        atomic: true,
+    };
     scene.world.run(&call, &remove).expect("gone");
     let c = scene.item("c");
     assert_eq!(scene.get(c).number, 3);
@@ -88,8 +110,19 @@ fn tree(atomic: bool) -> Create {
     Create {
         project: World::project(),
         items: vec![item("root", None), item("a", Some("root")), item("b", Some("root"))],
-        edges: vec![NewEdge { from: local("a"), to: local("b"), kind: EdgeKind::Blocks, unblock_at: None, inverse: false }],
-        notes: vec![NewNote { local: "root".to_owned(), key: name("plan"), phase: Role::Queue, body: Text::parse("do it").expect("a text") }],
+        edges: vec![NewEdge {
+            from: local("a"),
+            to: local("b"),
+            kind: EdgeKind::Blocks,
+            unblock_at: None,
+            inverse: false,
+        }],
+        notes: vec![NewNote {
+            local: "root".to_owned(),
+            key: name("plan"),
+            phase: Role::Queue,
+            body: Text::parse("do it").expect("a text"),
+        }],
         blank_notes: true,
         atomic,
     }
@@ -105,19 +138,24 @@ fn a_tree_is_made_with_edges_and_notes() {
     assert_eq!(keys, [("root", "plan"), ("root", "proof")], "the written one is not made again, blank");
     let root = made.items[0].as_ref().expect("the root");
     assert!(root.schema_match);
-    assert_eq!(root.expected_notes.iter().map(|note| (note.exists, note.filled)).collect::<Vec<_>>(), [(true, true), (true, false)]);
+    assert_eq!(
+        root.expected_notes.iter().map(|note| (note.exists, note.filled)).collect::<Vec<_>>(),
+        [(true, true), (true, false)]
+    );
     assert!(scene.world.notes.values().all(|note| note.by.as_ref().is_some_and(|by| by.actor.id.as_str() == "ann")));
     scene.world.check();
 }
 
 #[test]
 fn a_bad_part_refuses_the_whole_tree() {
-    let bad: [(&str, fn(&mut Create)); 5] = [
+    type Spoil = fn(&mut Create);
+    let bad: [(&str, Spoil); 5] = [
         ("an edge to nowhere", |tree| tree.edges[0].to = End::Local("nobody".to_owned())),
         ("a note on nobody", |tree| tree.notes[0].local = "nobody".to_owned()),
         ("a note in the wrong phase", |tree| tree.notes[0].phase = Role::Review),
         ("a ring", |tree| {
-            let back = NewEdge { from: End::Local("b".to_owned()), to: End::Local("a".to_owned()), ..tree.edges[0].clone() };
+            let back =
+                NewEdge { from: End::Local("b".to_owned()), to: End::Local("a".to_owned()), ..tree.edges[0].clone() };
             tree.edges.push(back);
         }),
         ("a name twice", |tree| tree.items[2].local = Some("a".to_owned())),
@@ -164,7 +202,8 @@ fn batches_have_a_size() {
     let mut scene = Scene::task_orchestrator();
     for (count, reason) in [(0, Some(Reason::TooFew)), (200, None), (201, Some(Reason::BatchTooLarge))] {
         let items = (0..count).map(|n| NewItem::titled(title(&format!("{n}")))).collect();
-        let create = Create { project: World::project(), items, edges: vec![], notes: vec![], blank_notes: false, atomic: true };
+        let create =
+            Create { project: World::project(), items, edges: vec![], notes: vec![], blank_notes: false, atomic: true };
         let call = scene.world.call(None);
         assert_eq!(scene.world.run(&call, &create).err().map(|error| error.reason), reason, "{count}");
     }

@@ -1,7 +1,5 @@
 //! What each trigger does from each role, what gates refuse, and what moves with an item: as pure decisions.
 
-
-
 use crate::scene::Scene;
 use docket_core::model::{Role, Trigger};
 use docket_core::workflow::{Lifecycle, Workflow};
@@ -42,7 +40,7 @@ fn resume_returns_to_where_it_was() {
         let item = scene.item("x");
         scene.must(item, Trigger::Start);
         scene.must(item, trigger);
-        assert_eq!(scene.get(item).previous_status.as_ref().map(|status| status.as_str()), Some("work"));
+        assert_eq!(scene.get(item).previous_status.as_ref().map(docket_core::model::Name::as_str), Some("work"));
         scene.must(item, Trigger::Resume);
         assert_eq!((scene.get(item).role, scene.get(item).previous_status.clone()), (Role::Work, None));
     }
@@ -85,7 +83,9 @@ fn start_owes_the_notes_of_its_phase_and_complete_those_of_all() {
     let notes = [("plan", Role::Queue), ("proof", Role::Work)];
     let mut scene = Scene::with_schema(Workflow::task_orchestrator(), &notes);
     let item = scene.typed("x");
-    let missing = |scene: &mut Scene, trigger| scene.advance(item, trigger).expect_err("notes are missing").refusals[0].missing_notes.clone();
+    let missing = |scene: &mut Scene, trigger| {
+        scene.advance(item, trigger).expect_err("notes are missing").refusals[0].missing_notes.clone()
+    };
     assert_eq!(missing(&mut scene, Trigger::Start), ["plan"]);
     assert_eq!(missing(&mut scene, Trigger::Complete), ["plan", "proof"]);
     scene.note(item, "plan", " \u{200b}\n");
@@ -94,7 +94,10 @@ fn start_owes_the_notes_of_its_phase_and_complete_those_of_all() {
     let started = scene.must(item, Trigger::Start);
     assert_eq!(started.expected_notes.iter().map(|note| note.key.as_str()).collect::<Vec<_>>(), ["proof"]);
     assert_eq!(started.guide.guidance.as_deref(), Some("how to write proof"));
-    assert_eq!(started.guide.progress.map(|progress| (progress.filled, progress.remaining, progress.total)), Some((0, 1, 1)));
+    assert_eq!(
+        started.guide.progress.map(|progress| (progress.filled, progress.remaining, progress.total)),
+        Some((0, 1, 1))
+    );
     assert_eq!(scene.must(item, Trigger::Cancel).to_role, Role::Terminal, "giving up owes no note");
 }
 
@@ -171,7 +174,8 @@ fn starting_a_child_starts_its_ancestors() {
     let middle = scene.child(root, "middle");
     let leaf = scene.child(middle, "leaf");
     let cascades = scene.must(leaf, Trigger::Start).cascades;
-    let moved: Vec<_> = cascades.iter().map(|cascade| (cascade.item, cascade.from_role, cascade.to_role, cascade.applied)).collect();
+    let moved: Vec<_> =
+        cascades.iter().map(|cascade| (cascade.item, cascade.from_role, cascade.to_role, cascade.applied)).collect();
     assert_eq!(moved, [(middle, Role::Queue, Role::Work, true), (root, Role::Queue, Role::Work, true)]);
     let other = scene.child(root, "other");
     assert!(scene.must(other, Trigger::Start).cascades.is_empty(), "it is in work already");
@@ -187,7 +191,7 @@ fn closing_the_last_child_closes_its_parents() {
     let cascades = scene.must(b, Trigger::Complete).cascades;
     assert_eq!(cascades.iter().map(|cascade| cascade.item).collect::<Vec<_>>(), [middle, root]);
     assert!(cascades.iter().all(|cascade| cascade.applied && cascade.to_role == Role::Terminal));
-    assert_eq!(cascades[0].label.as_ref().map(|label| label.as_str()), Some("done"));
+    assert_eq!(cascades[0].label.as_ref().map(docket_core::model::Name::as_str), Some("done"));
 }
 
 #[test]
@@ -203,9 +207,12 @@ fn a_parent_with_missing_notes_stays_open_and_says_why() {
 
 #[test]
 fn lifecycles_decide_what_a_parent_does() {
-    for (lifecycle, closes) in
-        [(Lifecycle::Auto, true), (Lifecycle::Manual, false), (Lifecycle::Permanent, false), (Lifecycle::AutoReopen, true)]
-    {
+    for (lifecycle, closes) in [
+        (Lifecycle::Auto, true),
+        (Lifecycle::Manual, false),
+        (Lifecycle::Permanent, false),
+        (Lifecycle::AutoReopen, true),
+    ] {
         let mut scene = Scene::with_lifecycle(lifecycle);
         let parent = scene.typed("parent");
         let child = scene.child(parent, "child");
@@ -229,7 +236,10 @@ fn reopening_a_child_reopens_its_ancestors() {
         scene.must(leaf, Trigger::Complete);
         assert!(!scene.get(root).role.is_open());
         let cascades = scene.must(leaf, Trigger::Reopen).cascades;
-        assert_eq!(cascades.iter().map(|cascade| (cascade.item, cascade.to_role)).collect::<Vec<_>>(), [(middle, Role::Work), (root, Role::Work)]);
+        assert_eq!(
+            cascades.iter().map(|cascade| (cascade.item, cascade.to_role)).collect::<Vec<_>>(),
+            [(middle, Role::Work), (root, Role::Work)]
+        );
         scene.world.check();
     }
 }

@@ -24,12 +24,25 @@ fn writing_a_key_again_replaces_the_note_and_keeps_its_id() {
 
 #[test]
 fn what_is_owed_is_told_with_every_write() {
-    let mut scene = Scene::with_schema(Workflow::task_orchestrator(), &[("plan", Role::Queue), ("risks", Role::Queue), ("proof", Role::Work)]);
+    let mut scene = Scene::with_schema(
+        Workflow::task_orchestrator(),
+        &[("plan", Role::Queue), ("risks", Role::Queue), ("proof", Role::Work)],
+    );
     let item = scene.typed("x");
     let mut put = |key: &str| {
         let call = scene.world.call(None);
-        let note = NotePut { item: item.into(), key: name(key), phase: None, body: Text::parse("words").expect("a text"), by: None, fence: None };
-        scene.world.run(&call, &PutNotes { project: World::project(), notes: vec![note], atomic: true }).expect("a note")
+        let note = NotePut {
+            item: item.into(),
+            key: name(key),
+            phase: None,
+            body: Text::parse("words").expect("a text"),
+            by: None,
+            fence: None,
+        };
+        scene
+            .world
+            .run(&call, &PutNotes { project: World::project(), notes: vec![note], atomic: true })
+            .expect("a note")
     };
     let after = put("plan").items.remove(&item).expect("the item").guide;
     assert_eq!(after.guidance.as_deref(), Some("how to write risks"));
@@ -64,10 +77,20 @@ fn notes_are_removed_by_id_by_key_and_all_at_once() {
 fn traits_add_notes_and_relax_none() {
     let optional = docket_core::workflow::NoteRule { required: false, ..required("plan", Role::Queue) };
     let schemas = Schemas {
-        types: [("job".to_owned(), Schema { notes: vec![required("plan", Role::Queue)], default_traits: vec![name("safe")], lifecycle: None })].into(),
+        types: [(
+            "job".to_owned(),
+            Schema { notes: vec![required("plan", Role::Queue)], default_traits: vec![name("safe")], lifecycle: None },
+        )]
+        .into(),
         traits: [
             ("safe".to_owned(), Trait { notes: vec![optional, required("threats", Role::Work)], needs: vec![] }),
-            ("fast".to_owned(), Trait { notes: vec![required("threats", Role::Queue), required("figures", Role::Review)], needs: vec![] }),
+            (
+                "fast".to_owned(),
+                Trait {
+                    notes: vec![required("threats", Role::Queue), required("figures", Role::Review)],
+                    needs: vec![],
+                },
+            ),
         ]
         .into(),
         note_limits: NoteLimits::Warn,
@@ -95,7 +118,14 @@ fn a_body_longer_than_its_rule_is_told_or_refused() {
         let mut scene = Scene { world: World::new(Workflow::task_orchestrator(), schemas) };
         let item = scene.item("x");
         let call = scene.world.call(None);
-        let note = NotePut { item: item.into(), key: name("plan"), phase: None, body: Text::parse("long").expect("a text"), by: None, fence: None };
+        let note = NotePut {
+            item: item.into(),
+            key: name("plan"),
+            phase: None,
+            body: Text::parse("long").expect("a text"),
+            by: None,
+            fence: None,
+        };
         let put = scene.world.run(&call, &PutNotes { project: World::project(), notes: vec![note], atomic: true });
         match put {
             Ok(put) => assert!(!refused && put.notes[0].as_ref().expect("a note").warning.is_some()),

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use docket_core::Error;
 use docket_core::command::{
-    Advance, Applied, Claim, ClaimOutcome, ClaimRequest, CloseOutcome, CloseTree, Create, Edit, EdgeSpec, Held, Link, MoveRequest,
-    MoveResult, NewItem, NotePut, Parent, Patch, PutNotes, What,
+    Advance, Applied, Claim, ClaimOutcome, ClaimRequest, CloseOutcome, CloseTree, Create, EdgeSpec, Edit, Held, Link,
+    MoveRequest, MoveResult, NewItem, NotePut, Parent, Patch, PutNotes, What,
 };
 use docket_core::model::{EdgeKind, Fence, Item, ItemId, Role, Text, Trigger};
 use docket_core::testing::{World, name, required, title};
 use docket_core::workflow::{Lifecycle, Schema, Schemas, Target, Workflow};
-use docket_core::Error;
 
 pub(crate) struct Scene {
     pub(crate) world: World,
@@ -39,7 +39,14 @@ impl Scene {
 
     pub(crate) fn create(&mut self, new: NewItem) -> Result<ItemId, Error> {
         let call = self.world.call(None);
-        let create = Create { project: World::project(), items: vec![new], edges: vec![], notes: vec![], blank_notes: false, atomic: true };
+        let create = Create {
+            project: World::project(),
+            items: vec![new],
+            edges: vec![],
+            notes: vec![],
+            blank_notes: false,
+            atomic: true,
+        };
         self.world.run(&call, &create)?.items.remove(0).map(|made| made.item.id)
     }
 
@@ -56,14 +63,21 @@ impl Scene {
     }
 
     pub(crate) fn child(&mut self, parent: ItemId, text: &str) -> ItemId {
-        self.create(NewItem { parent: Some(Parent::Existing(parent.into())), ..NewItem::titled(title(text)) }).expect("an item")
+        self.create(NewItem { parent: Some(Parent::Existing(parent.into())), ..NewItem::titled(title(text)) })
+            .expect("an item")
     }
 
     pub(crate) fn get(&self, item: ItemId) -> &Item {
         &self.world.items[&item]
     }
 
-    pub(crate) fn advance_by(&mut self, item: ItemId, target: Target, actor: Option<&str>, fence: Option<Fence>) -> Result<Applied, Error> {
+    pub(crate) fn advance_by(
+        &mut self,
+        item: ItemId,
+        target: Target,
+        actor: Option<&str>,
+        fence: Option<Fence>,
+    ) -> Result<Applied, Error> {
         let call = self.world.call(actor);
         let request = MoveRequest { item: item.into(), target, summary: None, by: None, fence };
         let advance = Advance { project: World::project(), moves: vec![request], atomic: false };
@@ -81,7 +95,13 @@ impl Scene {
         self.advance_by(item, Target::Trigger(trigger), actor, None)
     }
 
-    pub(crate) fn advance_fenced(&mut self, item: ItemId, trigger: Trigger, actor: &str, fence: Fence) -> Result<Applied, Error> {
+    pub(crate) fn advance_fenced(
+        &mut self,
+        item: ItemId,
+        trigger: Trigger,
+        actor: &str,
+        fence: Fence,
+    ) -> Result<Applied, Error> {
         self.advance_by(item, Target::Trigger(trigger), Some(actor), Some(fence))
     }
 
@@ -94,13 +114,26 @@ impl Scene {
         self.try_link(EdgeKind::Blocks, from, to, unblock_at).expect("an edge");
     }
 
-    pub(crate) fn try_link(&mut self, kind: EdgeKind, from: ItemId, to: ItemId, unblock_at: Option<Role>) -> Result<(), Error> {
+    pub(crate) fn try_link(
+        &mut self,
+        kind: EdgeKind,
+        from: ItemId,
+        to: ItemId,
+        unblock_at: Option<Role>,
+    ) -> Result<(), Error> {
         let call = self.world.call(None);
         let edge = EdgeSpec { from: from.into(), to: to.into(), kind, unblock_at, inverse: false };
         self.world.run(&call, &Link { project: World::project(), edges: vec![edge] }).map(|_| ())
     }
 
-    pub(crate) fn put_note(&mut self, item: ItemId, key: &str, body: &str, actor: Option<&str>, fence: Option<Fence>) -> Result<(), Error> {
+    pub(crate) fn put_note(
+        &mut self,
+        item: ItemId,
+        key: &str,
+        body: &str,
+        actor: Option<&str>,
+        fence: Option<Fence>,
+    ) -> Result<(), Error> {
         let call = self.world.call(actor);
         let body = Text::parse(body).expect("a text");
         let note = NotePut { item: item.into(), key: name(key), phase: None, body, by: None, fence };
@@ -142,6 +175,10 @@ impl Scene {
         let call = self.world.call(None);
         let close = CloseTree { project: World::project(), what: What::Beneath(root.into()), cancel };
         let closed = self.world.run(&call, &close).expect("an answer");
-        closed.results.iter().map(|result| (result.item, matches!(result.outcome, CloseOutcome::Closed { .. }))).collect()
+        closed
+            .results
+            .iter()
+            .map(|result| (result.item, matches!(result.outcome, CloseOutcome::Closed { .. })))
+            .collect()
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
@@ -18,7 +18,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::strict::{Fault, look_over};
+use super::strict::{Fault, NAMES, look_over};
 
 /// Longest line that is read, its end not counted.
 pub const LINE_BYTES: usize = 1024 * 1024;
@@ -27,25 +27,59 @@ const IN_FLIGHT: usize = 256;
 /// Bytes read at once, and kept between lines.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Requests that were handed over and not answered yet.
+/// Requests that were handed over and whose answers are not on their way out yet.
 #[derive(Debug, Default)]
 struct InFlight {
-    ids: Mutex<HashSet<RequestId>>,
+    state: Mutex<Open>,
     freed: Notify,
 }
 
+#[derive(Debug, Default)]
+struct Open {
+    /// Not answered.
+    ids: HashSet<RequestId>,
+    /// Answered, and the answer is being written.
+    writing: usize,
+}
+
 impl InFlight {
-    fn begin(&self, id: &RequestId) -> bool {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone())
+    fn state(&self) -> MutexGuard<'_, Open> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn end(&self, id: &RequestId) {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+    /// Whether a request of this id may begin: none is under way.
+    fn begin(&self, id: &RequestId) -> bool {
+        self.state().ids.insert(id.clone())
+    }
+
+    fn cancel(&self, id: &RequestId) {
+        self.state().ids.remove(id);
+        self.freed.notify_one();
+    }
+
+    /// The answer exists: its id may be used again, yet it takes room until the other side has taken it.
+    fn answer(&self, id: Option<&RequestId>) {
+        let mut state = self.state();
+        state.writing += 1;
+        if let Some(id) = id {
+            state.ids.remove(id);
+        }
+    }
+
+    fn written(&self) {
+        self.state().writing -= 1;
         self.freed.notify_one();
     }
 
     async fn room(&self) {
-        while self.ids.lock().unwrap_or_else(PoisonError::into_inner).len() >= IN_FLIGHT {
+        loop {
+            let taken = {
+                let state = self.state();
+                state.ids.len() + state.writing
+            };
+            if taken < IN_FLIGHT {
+                return;
+            }
             self.freed.notified().await;
         }
     }
@@ -168,7 +202,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
                     return Ok(None);
                 }
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
-                    cancelled.params.request_id.iter().for_each(|id| self.in_flight.end(id));
+                    cancelled.params.request_id.iter().for_each(|id| self.in_flight.cancel(id));
                 }
             }
             JsonRpcMessage::Response(_) => {
@@ -207,15 +241,21 @@ where
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
-        if let Some(id) = answered {
-            self.in_flight.end(id);
-        }
+        self.in_flight.answer(answered);
         let line = serde_json::to_vec(&item).map(|mut line| {
             line.push(b'\n');
             line
         });
         let write = Arc::clone(&self.write);
-        async move { put(&write, &line?).await }
+        let in_flight = Arc::clone(&self.in_flight);
+        async move {
+            let put = match &line {
+                Ok(line) => put(&write, line).await,
+                Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
+            };
+            in_flight.written();
+            put
+        }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
@@ -263,7 +303,11 @@ fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Bad> {
     match look_over(line) {
         Ok(()) => {}
         Err(Fault::NotJson) => return Err(Bad::new(ErrorCode::PARSE_ERROR, "the line is not JSON in UTF-8")),
-        Err(Fault::Refused(message)) => return Err(invalid(message, Value::Null)),
+        Err(Fault::Twice(name)) => {
+            let id = if name == "id" { Value::Null } else { id_of(line) };
+            return Err(invalid(format!("the name \"{}\" stands twice in one object", docket_core::echo(&name)), id));
+        }
+        Err(Fault::TooMany) => return Err(invalid(format!("more than {NAMES} names in one message"), id_of(line))),
     }
     if line.first() == Some(&b'[') {
         return Err(invalid("batches are not served: send one message a line".to_owned(), Value::Null));
@@ -274,7 +318,12 @@ fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Bad> {
         if value.get("method").is_some_and(Value::is_string) && value.get("id").is_none() {
             return Ok(None);
         }
-        let id = value.get("id").filter(|id| id.is_string() || id.is_i64()).cloned().unwrap_or(Value::Null);
-        Err(invalid("this is no JSON-RPC 2.0 request".to_owned(), id))
+        Err(invalid("this is no JSON-RPC 2.0 request".to_owned(), id_of(line)))
     })
+}
+
+/// The id that an answer to a bad message can name, so that whoever waits for it learns of it.
+fn id_of(line: &[u8]) -> Value {
+    let value: Value = serde_json::from_slice(line).unwrap_or(Value::Null);
+    value.get("id").filter(|id| id.is_string() || id.is_i64()).cloned().unwrap_or(Value::Null)
 }

@@ -6,15 +6,17 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 
 /// Most names of one message, in all its objects together.
-const NAMES: usize = 20_000;
+pub(super) const NAMES: usize = 20_000;
 
 /// Why a message is refused.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// It is not JSON.
     NotJson,
-    /// It is JSON that is not accepted.
-    Refused(String),
+    /// This name stands twice in one object.
+    Twice(String),
+    /// It holds more names than any call needs.
+    TooMany,
 }
 
 /// Looks a message over without keeping anything of it.
@@ -24,7 +26,7 @@ pub(super) fn look_over(line: &[u8]) -> Result<(), Fault> {
     let mut reader = serde_json::Deserializer::from_slice(line);
     let walked = Walk { names: &mut names, refused: &mut refused }.deserialize(&mut reader).and_then(|()| reader.end());
     match (refused, walked) {
-        (Some(message), _) => Err(Fault::Refused(message)),
+        (Some(fault), _) => Err(fault),
         (None, Err(_)) => Err(Fault::NotJson),
         (None, Ok(())) => Ok(()),
     }
@@ -32,7 +34,7 @@ pub(super) fn look_over(line: &[u8]) -> Result<(), Fault> {
 
 struct Walk<'w> {
     names: &'w mut usize,
-    refused: &'w mut Option<String>,
+    refused: &'w mut Option<Fault>,
 }
 
 impl<'de> DeserializeSeed<'de> for Walk<'_> {
@@ -58,15 +60,13 @@ impl<'de> Visitor<'de> for Walk<'_> {
             // Nearly all objects are small: a short list beats hashing.
             let again =
                 if few.len() < 16 { few.contains(&name) } else { few.contains(&name) || !many.insert(name.clone()) };
-            let message = if again {
-                Some(format!("the name \"{}\" stands twice in one object", docket_core::echo(&name)))
-            } else if *self.names > NAMES {
-                Some(format!("more than {NAMES} names in one message"))
+            let fault = if again {
+                Some(Fault::Twice(name.clone().into_owned()))
             } else {
-                None
+                (*self.names > NAMES).then_some(Fault::TooMany)
             };
-            if let Some(message) = message {
-                *self.refused = Some(message);
+            if let Some(fault) = fault {
+                *self.refused = Some(fault);
                 return Err(A::Error::custom("refused"));
             }
             if few.len() < 16 {
@@ -139,12 +139,12 @@ mod tests {
     #[test]
     fn twice_the_same_name_is_refused_at_any_depth() {
         assert!(look_over(br#"{"a":1,"b":[{"c":null,"d":"x"}],"\u0061b":2.5}"#).is_ok());
-        assert!(matches!(look_over(br#"{"a":1,"b":[{"c":1,"c":2}]}"#), Err(Fault::Refused(_))));
-        assert!(matches!(look_over(br#"{"a":1,"\u0061":2}"#), Err(Fault::Refused(_))));
+        assert!(matches!(look_over(br#"{"a":1,"b":[{"c":1,"c":2}]}"#), Err(Fault::Twice(_))));
+        assert!(matches!(look_over(br#"{"a":1,"\u0061":2}"#), Err(Fault::Twice(_))));
         let wide: Vec<String> = (0..40).map(|n| format!("\"k{n}\":0")).collect();
         assert!(look_over(format!("{{{}}}", wide.join(",")).as_bytes()).is_ok());
-        assert!(matches!(look_over(format!("{{{},\"k39\":0}}", wide.join(",")).as_bytes()), Err(Fault::Refused(_))));
-        assert!(matches!(look_over(format!("{{{},\"k3\":0}}", wide.join(",")).as_bytes()), Err(Fault::Refused(_))));
+        assert!(matches!(look_over(format!("{{{},\"k39\":0}}", wide.join(",")).as_bytes()), Err(Fault::Twice(_))));
+        assert!(matches!(look_over(format!("{{{},\"k3\":0}}", wide.join(",")).as_bytes()), Err(Fault::Twice(_))));
     }
 
     #[test]
@@ -155,6 +155,6 @@ mod tests {
         assert!(matches!(look_over(b"\"\xff\""), Err(Fault::NotJson)));
         assert!(matches!(look_over("[".repeat(100_000).as_bytes()), Err(Fault::NotJson)));
         let many: Vec<String> = (0..=NAMES).map(|n| format!("\"{n}\":0")).collect();
-        assert!(matches!(look_over(format!("{{{}}}", many.join(",")).as_bytes()), Err(Fault::Refused(_))));
+        assert!(matches!(look_over(format!("{{{}}}", many.join(",")).as_bytes()), Err(Fault::TooMany)));
     }
 }

@@ -100,6 +100,9 @@ fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, link
     };
     statement.rows("items", ITEM, &format!("{all} s CROSS JOIN items i ON i.pk = s.pk"));
     let (mut projects, mut named) = (format!("SELECT project_id AS id FROM {all}"), "0".to_owned());
+    if scope.every_project {
+        "SELECT id FROM projects".clone_into(&mut projects);
+    }
     if let Some(project) = named_project(script, &scope.project) {
         projects.push_str(&format!(" UNION {project}"));
         named = format!("p.id = ({project})");

@@ -34,33 +34,46 @@ const OPERATIONS: &[(&str, Operation)] =
 pub(super) fn item_fields() -> Value {
     json!({
         "title": short_text(TITLE_CHARS, ""),
-        "description": clearable(""),
+        "description": text(""),
         "summary": short_text(SUMMARY_CHARS, ""),
-        "priority": word(&["high", "medium", "low"], "default medium"),
+        "priority": word(&["high", "medium", "low"], ""),
         "complexity": whole(1, Some(10), ""),
-        "tags": clearable("comma-separated, lower case"),
-        "type": clearable("selects the schema: required notes and lifecycle"),
-        "traits": text("comma-separated; add notes to the schema"),
+        "tags": text("comma-separated"),
+        "type": text(""),
+        "traits": text("comma-separated"),
         "requiresVerification": flag(""),
-        "touches": texts("path globs it changes; overlapping work is not handed out together"),
-        "needs": texts("shared resources it uses alone"),
-        "requiredCapabilities": texts("what an agent must offer to be handed it"),
+        "touches": texts(""),
+        "needs": texts(""),
+        "requiredCapabilities": texts(""),
     })
 }
 
-pub(super) fn tool() -> Tool {
+/// The same with a word on each and what only this tool knows.
+fn described_fields() -> Value {
     let mut item = item_fields();
     item["id"] = text("update: the item");
+    item["description"] = clearable("");
+    item["priority"]["description"] = json!("default medium");
+    item["tags"] = clearable("comma-separated, lower case");
+    item["type"] = clearable("selects the schema: required notes and lifecycle");
+    item["traits"] = text("comma-separated; add notes to the schema");
+    item["touches"] = texts("path globs it changes; overlapping work is not handed out together");
+    item["needs"] = texts("shared resources it uses alone");
+    item["requiredCapabilities"] = texts("what an agent must offer to be handed it");
     item["role"] = word(&["queue", "work", "review", "blocked", "terminal"], "create only; default queue");
     item["statusLabel"] = clearable("");
     item["parentId"] = clearable("update: null moves to the root");
     item["metadata"] = clearable("");
     item["properties"] = clearable("a JSON object as a string");
     item["fence"] = schema::fence();
+    item
+}
+
+pub(super) fn tool() -> Tool {
     let input = object(
         json!({
             "operation": word(&["create", "update", "delete"], ""),
-            "items": list(&object(item, &[]), "create (title needed) and update (id needed)"),
+            "items": list(&object(described_fields(), &[]), "create (title needed) and update (id needed)"),
             "ids": texts("delete: the items"),
             "parentId": text("create: parent of all items that name none"),
             "traits": text("create: traits of all items that name none"),

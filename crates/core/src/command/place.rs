@@ -1,0 +1,88 @@
+//! Where an item may lie and what may be linked to what: checks that making and changing items share.
+
+use crate::engine::{Draft, reopen_for_child};
+use crate::error::{Error, Gate, Reason};
+use crate::graph::{Waits, cycle_error};
+use crate::limits;
+use crate::model::{Edge, EdgeId, EdgeKind, ItemId, Project, Role};
+use crate::plant::{Bug, planted};
+use crate::store::WaitEdge;
+
+/// Refuses lists on an item that are too long.
+pub(super) fn check_lists(lists: &[(&str, usize)]) -> Result<(), Error> {
+    match lists.iter().find(|(_, length)| *length > limits::TAGS) {
+        Some((field, _)) => {
+            Err(Error::validation(Reason::TooMany, format!("{field} must be at most {}", limits::TAGS)).at(*field))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The depth beneath a parent, if the workflow allows it.
+pub(super) fn check_parent(draft: &Draft<'_>, project: &Project, parent: Option<ItemId>) -> Result<u8, Error> {
+    let Some(parent) = parent else { return Ok(0) };
+    let parent = draft.expect(parent)?;
+    if parent.project != project.id {
+        return Err(Error::validation(Reason::OtherProject, "the parent belongs to another project").at("parentId"));
+    }
+    let depth = parent.depth + 1;
+    if depth > project.workflow.max_depth {
+        return Err(Error::validation(
+            Reason::TooDeep,
+            format!("depth {depth} exceeds maximum depth of {}", project.workflow.max_depth),
+        )
+        .at("parentId"));
+    }
+    Ok(depth)
+}
+
+/// Opens a closed parent for an open child, or refuses where the workflow keeps closed work whole.
+pub(super) fn receive(draft: &mut Draft<'_>, project: &Project, parent: ItemId) -> Result<(), Error> {
+    reopen_for_child(draft, parent)?;
+    let parent = draft.expect(parent)?;
+    if !parent.role.is_open() && project.workflow.has_gate(Gate::Descendants) {
+        return Err(Error::conflict(
+            Reason::Terminal,
+            format!("the parent \"{}\" is closed: reopen it before adding open work to it", parent.title),
+        )
+        .at("parentId"));
+    }
+    Ok(())
+}
+
+/// An edge that may be made, checked against everything it would wait for; the graph of waits grows with it.
+pub(super) fn check_edge(
+    draft: &mut Draft<'_>,
+    waits: &mut Waits,
+    from: ItemId,
+    to: ItemId,
+    kind: EdgeKind,
+    unblock_at: Option<Role>,
+    inverse: bool,
+) -> Result<Edge, Error> {
+    if from == to {
+        return Err(Error::validation(Reason::SelfEdge, "an edge cannot have the same item on both ends"));
+    }
+    if unblock_at.is_some() && kind != EdgeKind::Blocks {
+        return Err(Error::validation(
+            Reason::BadValue,
+            format!("unblockAt has no meaning on {}: only blocks waits for something", kind.as_str()),
+        )
+        .at("unblockAt"));
+    }
+    if unblock_at == Some(Role::Blocked) {
+        return Err(
+            Error::validation(Reason::BadValue, "unblockAt must be queue, work, review or terminal").at("unblockAt")
+        );
+    }
+    let edge =
+        Edge { id: EdgeId::from_uuid(draft.new_uuid()), kind, from, to, unblock_at, inverse, created_at: draft.now };
+    if kind == EdgeKind::Blocks {
+        let wait = WaitEdge { from, to, threshold: edge.threshold() };
+        if let Some(path) = waits.cycle_with_edge(wait).filter(|_| !planted(Bug::CyclesUnchecked)) {
+            return Err(cycle_error(&path));
+        }
+        waits.add_edge(wait);
+    }
+    Ok(edge)
+}

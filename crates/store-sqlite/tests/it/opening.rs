@@ -1,0 +1,119 @@
+//! Which files are opened, which are refused, and how several openers at once get along.
+
+use std::sync::Arc;
+
+use docket_core::store::{ChangeSet, Scope, Store, StoreError};
+use docket_store_sqlite::{SqliteOptions, SqliteStore};
+use sqlx::{ConnectOptions, Connection, Executor, SqliteConnection, sqlite::SqliteConnectOptions};
+use tempfile::TempDir;
+
+use crate::support::{Bench, Put, fast, item, project};
+
+async fn raw(folder: &TempDir) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(folder.path().join("docket.db")).create_if_missing(true);
+    options.connect().await.expect("a connection")
+}
+
+async fn refusal(options: SqliteOptions) -> StoreError {
+    SqliteStore::open(options).await.expect_err("the file is refused")
+}
+
+#[tokio::test]
+async fn a_missing_file_is_an_error_unless_it_may_be_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(matches!(refusal(fast(&folder).create(false)).await, StoreError::Failed(_)));
+    assert!(!folder.path().join("docket.db").exists(), "a refused open leaves nothing behind");
+    SqliteStore::open(fast(&folder)).await.expect("a new database").close().await;
+    SqliteStore::open(fast(&folder).create(false)).await.expect("the same database").close().await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_ours_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("docket.db");
+    std::fs::write(&path, "just a text, longer than the header of a database would be, so that it is looked at").expect("a file");
+    let before = std::fs::read(&path).expect("a file");
+    assert!(matches!(refusal(fast(&folder)).await, StoreError::Foreign));
+    assert_eq!(std::fs::read(&path).expect("a file"), before);
+
+    std::fs::remove_file(&path).expect("a file");
+    let mut other = raw(&folder).await;
+    other.execute("CREATE TABLE theirs (x)").await.expect("a table");
+    other.close().await.expect("closed");
+    assert!(matches!(refusal(fast(&folder)).await, StoreError::Foreign));
+
+    std::fs::remove_file(&path).expect("a file");
+    std::fs::write(&path, "").expect("a file");
+    assert!(matches!(refusal(fast(&folder).create(false)).await, StoreError::Foreign), "empty, and not to be filled");
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_and_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    SqliteStore::open(fast(&folder)).await.expect("a new database").close().await;
+    let mut newer = raw(&folder).await;
+    newer.execute("PRAGMA user_version = 99").await.expect("a version");
+    newer.close().await.expect("closed");
+    assert!(matches!(refusal(fast(&folder)).await, StoreError::Newer { found: 99, known: 1 }));
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_told_as_such() {
+    let bench = Bench::new().await;
+    let items: Vec<_> = (1..=200).map(|number| item(&bench.project, number, "an item")).collect();
+    bench.put_items(&items).await;
+    bench.store.close().await;
+    let path = bench.folder.path().join("docket.db");
+    let mut bytes = std::fs::read(&path).expect("the file");
+    for byte in &mut bytes[100..] {
+        *byte = 0xa5;
+    }
+    std::fs::write(&path, bytes).expect("the file");
+    assert!(matches!(refusal(fast(&bench.folder)).await, StoreError::Corrupt(_)));
+}
+
+#[tokio::test]
+async fn a_read_only_store_reads_and_says_why_it_does_not_write() {
+    let bench = Bench::new().await;
+    let thing = item(&bench.project, 1, "a thing");
+    bench.put_items(std::slice::from_ref(&thing)).await;
+    bench.store.close().await;
+    let store = SqliteStore::open(fast(&bench.folder).read_only(true)).await.expect("a reader");
+    let seen = store.view(&Scope { items: vec![thing.id.into()], ..Scope::default() }).await.expect("a slice");
+    assert_eq!(seen.items.get(&thing.id), Some(&thing));
+    let more = ChangeSet { new_items: vec![item(&bench.project, 2, "another")], ..ChangeSet::default() };
+    assert!(matches!(store.execute(Box::new(Put(more))).await, Err(StoreError::ReadOnly(_))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_who_open_a_new_file_at_once_one_makes_it_and_all_get_in() {
+    for _ in 0..5 {
+        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        let openers: Vec<_> = (0..8)
+            .map(|number| {
+                let folder = Arc::clone(&folder);
+                tokio::spawn(async move {
+                    let store = SqliteStore::open(fast(&folder)).await.expect("everybody gets in");
+                    let made = project(&format!("p{number}"), &format!("P{number}"));
+                    let changes = ChangeSet { projects: vec![made], ..ChangeSet::default() };
+                    store.execute(Box::new(Put(changes))).await.expect("everybody writes");
+                    store.close().await;
+                })
+            })
+            .collect();
+        for opener in openers {
+            opener.await.expect("no panic");
+        }
+        let store = SqliteStore::open(fast(&folder)).await.expect("a database");
+        assert_eq!(store.projects().await.expect("projects").len(), 8);
+        assert_eq!(store.integrity().await.expect("findings"), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn a_closed_store_refuses_what_comes_later() {
+    let bench = Bench::new().await;
+    bench.store.close().await;
+    assert!(bench.try_put(ChangeSet::default()).await.is_err());
+    assert!(bench.store.head().await.is_err());
+}

@@ -1,0 +1,275 @@
+//! The writer: shared commits, units that fail alone, and costs that do not grow with rows.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use docket_core::model::{EdgeKind, Item, ItemId, Title, Verb};
+use docket_core::store::{
+    Around, ChangeSet, EdgeReach, ItemChange, NoteReach, Scope, Slice, Step, Store, StoreError, Touched, Unit,
+};
+use docket_store_sqlite::SqliteStore;
+
+use crate::support::{Bench, ClaimBest, Edit, Put, child, edge, event, fast, item, name, note};
+
+/// Holds the writer up until many others wait.
+struct Slow(Duration);
+
+impl Unit for Slow {
+    fn scope(&self) -> Scope {
+        Scope::default()
+    }
+
+    fn decide(&mut self, _seen: &Slice) -> Step {
+        std::thread::sleep(self.0);
+        Step::Nothing
+    }
+}
+
+struct Panics;
+
+impl Unit for Panics {
+    fn scope(&self) -> Scope {
+        Scope::default()
+    }
+
+    fn decide(&mut self, _seen: &Slice) -> Step {
+        panic!("a bug in a command")
+    }
+}
+
+struct LooksForEver;
+
+impl Unit for LooksForEver {
+    fn scope(&self) -> Scope {
+        Scope::default()
+    }
+
+    fn decide(&mut self, _seen: &Slice) -> Step {
+        Step::Look(Scope::default())
+    }
+}
+
+/// Runs units that are all queued before the writer takes them.
+async fn together(store: &Arc<SqliteStore>, units: Vec<Box<dyn Unit>>) -> Vec<Result<(), StoreError>> {
+    let slow = Arc::clone(store);
+    let slow = tokio::spawn(async move { slow.execute(Box::new(Slow(Duration::from_millis(200)))).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let running: Vec<_> = units
+        .into_iter()
+        .map(|unit| {
+            let store = Arc::clone(store);
+            tokio::spawn(async move { store.execute(unit).await })
+        })
+        .collect();
+    slow.await.expect("no panic").expect("it decides in the end");
+    let mut results = Vec::new();
+    for unit in running {
+        results.push(unit.await.expect("no panic"));
+    }
+    results
+}
+
+fn adds(bench: &Bench, number: u32) -> Box<dyn Unit> {
+    Box::new(Put(ChangeSet { new_items: vec![item(&bench.project, number, "added")], ..ChangeSet::default() }))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn units_that_wait_together_share_a_commit() {
+    let bench = Bench::new().await;
+    let before = bench.store.commits();
+    let results = together(&bench.store, (1..=64).map(|number| adds(&bench, number)).collect()).await;
+    assert!(results.iter().all(Result::is_ok));
+    let commits = bench.store.commits() - before;
+    assert!((1..=3).contains(&commits), "64 units took {commits} commits");
+    assert_eq!(bench.store.tally_claims(&docket_core::store::ProjectRef::Any).await.expect("a tally").unclaimed, 64);
+}
+
+/// The bugs this would catch: a failing unit whose half-written rows stay, or that takes its neighbours with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_unit_that_fails_harms_no_other() {
+    let bench = Bench::new().await;
+    bench.put_items(&[item(&bench.project, 100, "taken")]).await;
+    let half = ChangeSet {
+        new_items: vec![item(&bench.project, 50, "half"), item(&bench.project, 100, "the number is taken")],
+        events: vec![event(bench.project.id, None, Verb::Created, docket_core::model::Timestamp::from_millis(1))],
+        ..ChangeSet::default()
+    };
+    for last in [false, true] {
+        let mut units: Vec<Box<dyn Unit>> = vec![adds(&bench, 1 + u32::from(last) * 10), Box::new(Panics)];
+        if last {
+            units.push(adds(&bench, 12));
+            units.push(Box::new(LooksForEver));
+            units.push(Box::new(Put(half.clone())));
+        } else {
+            units.push(Box::new(Put(half.clone())));
+            units.push(adds(&bench, 2));
+        }
+        let failed: Vec<bool> = together(&bench.store, units).await.iter().map(Result::is_err).collect();
+        let expected: &[bool] = if last { &[false, true, false, true, true] } else { &[false, true, true, false] };
+        assert_eq!(failed, expected);
+    }
+    let all = docket_core::store::Filter { order: docket_core::store::Order::Asc, limit: 50, ..Default::default() };
+    let numbers: Vec<u32> = bench.store.find(&all).await.expect("items").items.iter().map(|item| item.number).collect();
+    assert_eq!(numbers, [100, 1, 2, 11, 12], "what failed left nothing");
+    assert_eq!(bench.store.head().await.expect("a number"), 0);
+    assert_eq!(bench.store.integrity().await.expect("findings"), Vec::<String>::new());
+    assert!(bench.store.execute(Box::new(Put(half))).await.is_err(), "alone it fails as well");
+    bench.put_items(&[item(&bench.project, 200, "the writer lives")]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_many_at_once_are_turned_away_at_once() {
+    let bench = Bench::new().await;
+    let results = together(&bench.store, (1..=600).map(|number| adds(&bench, number)).collect()).await;
+    let turned_away = results.iter().filter(|result| matches!(result, Err(StoreError::Busy(_)))).count();
+    let done = results.iter().filter(|result| result.is_ok()).count();
+    assert_eq!(turned_away + done, 600);
+    assert!(turned_away >= 300 && done >= 256, "{done} done, {turned_away} turned away");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_unit_runs_to_its_end_without_its_caller() {
+    let bench = Bench::new().await;
+    let abandoned = {
+        let store = Arc::clone(&bench.store);
+        let unit = adds(&bench, 7);
+        tokio::spawn(async move {
+            store.execute(Box::new(Slow(Duration::from_millis(100)))).await.expect("decided");
+            store.execute(unit).await
+        })
+    };
+    tokio::time::sleep(Duration::from_millis(120)).await;
+    abandoned.abort();
+    let _ = abandoned.await;
+    let store = Arc::clone(&bench.store);
+    let _ = tokio::time::timeout(Duration::from_micros(1), store.execute(adds(&bench, 8))).await;
+    bench.store.close().await;
+    let store = SqliteStore::open(fast(&bench.folder)).await.expect("the same file");
+    let all = docket_core::store::Filter { limit: 9, ..Default::default() };
+    let found = store.find(&all).await.expect("items");
+    assert!(found.items.iter().any(|item| item.number == 8), "queued before the store was closed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_agents_never_get_the_same_item() {
+    let bench = Bench::new().await;
+    let items: Vec<Item> = (1..=120).map(|number| item(&bench.project, number, "wanted")).collect();
+    bench.put_items(&items).await;
+    let others: Vec<_> = [
+        Arc::clone(&bench.store),
+        Arc::new(SqliteStore::open(fast(&bench.folder)).await.expect("a store")),
+        Arc::new(SqliteStore::open(fast(&bench.folder)).await.expect("a store")),
+    ]
+    .into();
+    let got: Arc<Mutex<Vec<ItemId>>> = Arc::default();
+    let agents: Vec<_> = (0..130)
+        .map(|number| {
+            let (store, got) = (Arc::clone(&others[number % 3]), Arc::clone(&got));
+            let holder = name(&format!("agent {number}"));
+            let project = bench.project.id;
+            tokio::spawn(async move { store.execute(Box::new(ClaimBest { project, holder, got })).await })
+        })
+        .collect();
+    for agent in agents {
+        agent.await.expect("no panic").expect("no error");
+    }
+    let mut got = got.lock().expect("no panic").clone();
+    got.sort();
+    got.dedup();
+    assert_eq!(got.len(), 120, "each item once, none twice, the last ten agents none");
+}
+
+#[tokio::test]
+async fn a_unit_sees_what_the_one_before_it_wrote() {
+    let bench = Bench::new().await;
+    let counted = item(&bench.project, 1, "0");
+    bench.put_items(std::slice::from_ref(&counted)).await;
+    let touched = Touched { content: true, ..Touched::default() };
+    let count = |item: &mut Item| {
+        let next = item.title.as_str().parse::<u32>().expect("a number") + 1;
+        item.title = Title::parse(&next.to_string()).expect("a title");
+    };
+    let units = (0..40).map(|_| Box::new(Edit(counted.id, touched, count)) as Box<dyn Unit>).collect();
+    assert!(together(&bench.store, units).await.iter().all(Result::is_ok));
+    assert_eq!(bench.get(counted.id).await.expect("the item").title.as_str(), "40");
+}
+
+#[tokio::test]
+async fn removed_items_take_their_notes_edges_and_words_with_them() {
+    let bench = Bench::new().await;
+    let root = item(&bench.project, 1, "root");
+    let (a, b) = (child(&root, 2, "a", &bench.project), child(&root, 3, "b", &bench.project));
+    bench
+        .put(ChangeSet {
+            new_items: vec![root.clone(), a.clone(), b.clone()],
+            new_edges: vec![edge(EdgeKind::Blocks, &a, &b)],
+            notes: vec![note(&a, "n", "x"), note(&b, "n", "y")],
+            ..ChangeSet::default()
+        })
+        .await;
+    assert!(bench.try_put(ChangeSet { removed_items: vec![root.id], ..ChangeSet::default() }).await.is_err());
+    let moved = ItemChange {
+        item: Item { parent: None, depth: 0, ..b.clone() },
+        read_version: 1,
+        read_fence: 0,
+        touched: Touched { content: true, ..Touched::default() },
+    };
+    let changes =
+        ChangeSet { changed_items: vec![moved], removed_items: vec![a.id, root.id], ..ChangeSet::default() };
+    bench.put(changes).await;
+    let around = Around { edges: EdgeReach::Shown, notes: NoteReach::Heads, ..Around::default() };
+    let scope = Scope { items: vec![root.id.into(), a.id.into(), b.id.into()], around, ..Scope::default() };
+    let seen = bench.store.view(&scope).await.expect("a slice");
+    assert_eq!((seen.items.len(), seen.edges.len(), seen.note_heads.len()), (1, 0, 1));
+    assert_eq!(bench.store.integrity().await.expect("findings"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn costs_do_not_grow_with_rows() {
+    let bench = Bench::new().await;
+    let root = item(&bench.project, 1, "root");
+    bench.put_items(std::slice::from_ref(&root)).await;
+    let mut number = 2;
+    let mut costs = Vec::new();
+    for size in [1, 50] {
+        let items: Vec<Item> = (0..size)
+            .map(|_| {
+                number += 1;
+                child(&root, number, "child", &bench.project)
+            })
+            .collect();
+        let before = (bench.store.statements(), bench.store.round_trips());
+        bench
+            .put(ChangeSet {
+                notes: items.iter().map(|item| note(item, "n", "text")).collect(),
+                new_edges: items.iter().map(|item| edge(EdgeKind::RelatesTo, item, &root)).collect(),
+                events: items.iter().map(|item| event(item.project, Some(item.id), Verb::Created, item.created_at)).collect(),
+                new_items: items.clone(),
+                ..ChangeSet::default()
+            })
+            .await;
+        let change = |item: &Item| ItemChange {
+            item: item.clone(),
+            read_version: 1,
+            read_fence: 0,
+            touched: Touched { content: true, words: true, state: true, claim: true, derived: true },
+        };
+        bench.put(ChangeSet { changed_items: items.iter().map(change).collect(), ..ChangeSet::default() }).await;
+        let around = Around {
+            ancestors: true,
+            subtree: Some(1000),
+            open_children: Some(1000),
+            open_descendants: Some(1000),
+            edges: EdgeReach::Shown,
+            notes: NoteReach::Heads,
+            waits: true,
+            component: true,
+        };
+        let scope = Scope { items: items.iter().map(|item| item.id.into()).collect(), around, ..Scope::default() };
+        let seen = bench.store.view(&scope).await.expect("a slice");
+        assert!(seen.items.len() > size && seen.edges.len() >= size);
+        costs.push((bench.store.statements() - before.0, bench.store.round_trips() - before.1));
+    }
+    assert_eq!(costs[0], costs[1]);
+    assert_eq!(costs[0].1, 5, "two round trips to write, one to read");
+}
