@@ -71,8 +71,8 @@ CREATE INDEX items_type ON items (project_id, item_type, number) WHERE item_type
 CREATE INDEX items_modified ON items (project_id, modified_at);
 CREATE INDEX items_blocked ON items (project_id, number) WHERE blockers > 0;
 -- Ready work in the order in which it is handed out. Live claims and blocked items are not in it, so they are never
--- scanned; the type is in it, so that a filter by type reads no row that it leaves out.
-CREATE INDEX items_ready ON items (project_id, role, offered, rank, number, item_type)
+-- scanned; everything that is asked of a candidate is in it, so that no row is read that is left out.
+CREATE INDEX items_ready ON items (project_id, role, offered, rank, number, item_type, holder, blockers)
     WHERE holder IS NULL AND role <> 4 AND (offered = 1 OR blockers = 0);
 -- Claims by expiry: the expired ones are ready work again.
 CREATE INDEX items_claimed ON items (project_id, claim_expires_at) WHERE holder IS NOT NULL;

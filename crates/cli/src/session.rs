@@ -52,7 +52,7 @@ pub(crate) struct Session {
 
 /// Which project a command is about.
 enum Chosen {
-    /// This one; `true` when the caller named it, so that nothing outside of it is to be seen.
+    /// This one; `true` when the caller named it.
     One(ProjectId, bool),
     /// None, and why.
     None(Box<Error>),
@@ -239,6 +239,9 @@ impl Session {
 /// Opens a database, with its path in what goes wrong.
 pub(crate) async fn open(options: SqliteOptions) -> Result<Arc<SqliteStore>, Failure> {
     let path = options.path.clone();
+    if path.is_dir() {
+        return Err(Failure::environment(format!("{}: is a folder; a database is a file", path.display())));
+    }
     SqliteStore::open(options).await.map(Arc::new).map_err(|error| open_failure(&path, error))
 }
 

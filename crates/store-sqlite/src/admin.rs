@@ -106,7 +106,8 @@ async fn integrity_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
          WHERE NOT EXISTS (SELECT 1 FROM item_tags g WHERE g.tag = t.value AND g.item_pk = i.pk) LIMIT {most}"
     ));
     let rows = link.run(script).await.map_err(store_error)?;
-    let findings: Result<Vec<String>, StoreError> = rows.iter().map(|row| row.try_get(0).map_err(store_error)).collect();
+    let findings: Result<Vec<String>, StoreError> =
+        rows.iter().map(|row| row.try_get(0).map_err(store_error)).collect();
     Ok(findings?.into_iter().filter(|finding| finding != "ok").collect())
 }
 

@@ -26,8 +26,8 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use docket_core::model::{Event, ItemId, Note, NoteId, Project};
 use docket_core::store::{
-    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store, StoreError,
-    Unit,
+    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store,
+    StoreError, Unit,
 };
 
 pub use admin::verify_backup;
@@ -35,7 +35,6 @@ pub use options::{Durability, SqliteOptions};
 
 use context::Context;
 use pool::{Connector, Pool};
-use read::Opening;
 use watch::Watch;
 use writer::Writer;
 
@@ -97,7 +96,7 @@ impl Store for SqliteStore {
 
     async fn view(&self, scope: &Scope) -> Result<Slice, StoreError> {
         let mut lease = self.pool.lease().await?;
-        Ok(read::load(&mut lease, &self.context, scope, Opening::Plain).await?)
+        Ok(read::load(&mut lease, &self.context, scope, script::Script::default()).await?)
     }
 
     async fn find(&self, filter: &Filter) -> Result<Found, StoreError> {

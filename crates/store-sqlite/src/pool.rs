@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use docket_core::store::StoreError;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
 use serde::de::DeserializeOwned;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row};
 use tokio::sync::{Semaphore, SemaphorePermit};
 

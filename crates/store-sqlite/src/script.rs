@@ -107,6 +107,12 @@ impl Script {
             .collect()
     }
 
+    /// Asks how SQLite would run the first statement, instead of running it.
+    #[cfg(test)]
+    pub(crate) fn explained(self) -> Self {
+        Self { sql: format!("EXPLAIN QUERY PLAN {}", self.sql), ..self }
+    }
+
     /// The text and the values as sqlx takes them.
     pub(crate) fn into_parts(self) -> Result<(String, SqliteArguments), sqlx::Error> {
         let mut arguments = SqliteArguments::default();

@@ -18,7 +18,7 @@ use crate::error::{Trouble, again, failed, is_busy, store_error};
 use crate::options::{BATCH_UNITS, QUEUED_UNITS};
 use crate::pool::{Connector, Link};
 use crate::queue::Turn;
-use crate::read::{self, Opening};
+use crate::read;
 use crate::script::Script;
 use crate::watch::Watch;
 use crate::write;
@@ -74,6 +74,13 @@ enum Fault {
     Locked(StoreError),
 }
 
+/// A unit that has decided. Its writes go to the database in one round trip with whatever comes next.
+struct Unsent {
+    changes: Box<ChangeSet>,
+    now: Timestamp,
+    reply: Reply,
+}
+
 /// The transaction of one batch.
 #[derive(Default)]
 struct Batch {
@@ -82,13 +89,16 @@ struct Batch {
     committed: bool,
     /// Units that have decided and wait for the commit.
     decided: Vec<Reply>,
+    /// The last of them, as long as its writes are not sent.
+    unsent: Option<Unsent>,
 }
 
-/// The place of a unit in its batch.
-#[derive(Clone, Copy)]
-struct Place {
-    alone: bool,
-    last: bool,
+impl Batch {
+    /// Notes that the writes of a unit are in the transaction.
+    fn sent(&mut self, unit: Unsent) {
+        self.wrote = true;
+        self.decided.push(unit.reply);
+    }
 }
 
 /// What the writer's task owns.
@@ -125,17 +135,16 @@ impl Desk {
     }
 
     async fn run(&mut self, units: Vec<(Box<dyn Unit>, Reply)>) {
-        let count = units.len();
         let mut batch = Batch::default();
         let mut locked = None;
-        for (number, (mut unit, reply)) in units.into_iter().enumerate() {
+        for (mut unit, reply) in units {
             if let Some(error) = &locked {
                 answer(reply, Err(again(error)));
                 continue;
             }
-            let place = Place { alone: count == 1, last: number + 1 == count };
-            match self.run_unit(&mut batch, unit.as_mut(), place).await {
-                Ok(()) => batch.decided.push(reply),
+            match self.run_unit(&mut batch, unit.as_mut()).await {
+                Ok(None) => batch.decided.push(reply),
+                Ok(Some((changes, now))) => batch.unsent = Some(Unsent { changes, now, reply }),
                 Err(Fault::Unit(error)) => answer(reply, Err(error)),
                 Err(Fault::Batch(error)) => {
                     self.give_up(std::mem::take(&mut batch), &error).await;
@@ -150,15 +159,19 @@ impl Desk {
         self.finish(batch).await;
     }
 
-    /// Shows the unit what it wants to see until it has decided, then writes its changes.
-    async fn run_unit(&mut self, batch: &mut Batch, unit: &mut dyn Unit, place: Place) -> Result<(), Fault> {
+    /// Shows the unit what it wants to see until it has decided; returns what it wants written.
+    async fn run_unit(
+        &mut self,
+        batch: &mut Batch,
+        unit: &mut dyn Unit,
+    ) -> Result<Option<(Box<ChangeSet>, Timestamp)>, Fault> {
         let scope = guard(|| unit.scope())?;
-        let mut slice = if batch.open { self.look(&scope).await? } else { self.begin(batch, &scope).await? };
+        let mut slice = if batch.open { self.look(batch, &scope).await? } else { self.begin(batch, &scope).await? };
         for _ in 0..=limits::LOOK_ROUNDS {
             match guard(|| unit.decide(&slice))? {
-                Step::Nothing => return Ok(()),
-                Step::Look(scope) => slice.absorb(self.look(&scope).await?),
-                Step::Commit(changes) => return self.write(batch, &changes, slice.now, place).await,
+                Step::Nothing => return Ok(None),
+                Step::Look(scope) => slice.absorb(self.look(batch, &scope).await?),
+                Step::Commit(changes) => return Ok(Some((changes, slice.now))),
             }
         }
         Err(Fault::Unit(failed("a unit of work wanted to look further than it may")))
@@ -172,7 +185,9 @@ impl Desk {
                     Some(link) => link,
                     None => self.link.insert(self.connector.connect_impatient().await.map_err(Trouble::Sql)?),
                 };
-                read::load(link, &self.context, scope, Opening::Lock).await
+                let mut lock = Script::default();
+                lock.add("BEGIN IMMEDIATE");
+                read::load(link, &self.context, scope, lock).await
             };
             match attempt.await {
                 Ok(slice) => {
@@ -199,64 +214,81 @@ impl Desk {
         }
     }
 
-    async fn look(&mut self, scope: &Scope) -> Result<Slice, Fault> {
+    /// Sends what the unit before wants written, and shows a scope in the same round trip.
+    async fn look(&mut self, batch: &mut Batch, scope: &Scope) -> Result<Slice, Fault> {
         let link = self.link.as_mut().ok_or_else(|| Fault::Batch(failed("the connection is gone")))?;
-        read::load(link, &self.context, scope, Opening::Plain).await.map_err(|trouble| match trouble {
-            Trouble::Sql(error) => Fault::Batch(store_error(error)),
-            Trouble::Rows(error) => Fault::Unit(error),
-        })
+        let mut before = Script::default();
+        let unsent = batch.unsent.take();
+        if let Some(unit) = &unsent {
+            add_apart(&mut before, unit);
+        }
+        match (read::load(link, &self.context, scope, before).await, unsent) {
+            (Ok(slice), unsent) => {
+                unsent.into_iter().for_each(|unit| batch.sent(unit));
+                Ok(slice)
+            }
+            (Err(Trouble::Rows(error)), unsent) => {
+                unsent.into_iter().for_each(|unit| batch.sent(unit));
+                Err(Fault::Unit(error))
+            }
+            (Err(Trouble::Sql(error)), None) => Err(Fault::Batch(store_error(error))),
+            (Err(Trouble::Sql(error)), Some(unit)) => {
+                if !self.undo().await {
+                    // The writes had gone through; it was the look that failed.
+                    batch.sent(unit);
+                    return Err(Fault::Batch(store_error(error)));
+                }
+                answer(unit.reply, Err(store_error(error)));
+                Box::pin(self.look(batch, scope)).await
+            }
+        }
     }
 
-    /// Writes a change set in one round trip. The last of a batch takes the commit along.
-    async fn write(&mut self, batch: &mut Batch, changes: &ChangeSet, now: Timestamp, place: Place) -> Result<(), Fault> {
-        let link = self.link.as_mut().ok_or_else(|| Fault::Batch(failed("the connection is gone")))?;
-        let place = Place { last: place.last && !planted(Bug::AnswerBeforeCommit), ..place };
+    /// Sends the last writes of a batch, and the commit with them.
+    async fn write_last(&mut self, batch: &mut Batch, unit: Unsent) -> Result<(), StoreError> {
+        let alone = !batch.wrote;
         let mut script = Script::default();
-        if !place.alone {
-            script.add("SAVEPOINT unit");
+        if alone {
+            write::add_changes(&mut script, &unit.changes, unit.now);
+        } else {
+            add_apart(&mut script, &unit);
         }
-        write::add_changes(&mut script, changes, now);
-        if !place.alone {
-            script.add("RELEASE unit");
-        }
-        if place.last {
+        if !planted(Bug::AnswerBeforeCommit) {
             script.add("COMMIT");
         }
-        #[cfg(feature = "plant")]
-        if let Some(last) = crate::plant::dies_at() {
-            for (number, statement) in script.one_by_one().into_iter().enumerate() {
-                if number == last {
-                    std::process::abort();
-                }
-                link.run(statement).await.map_err(|error| Fault::Batch(store_error(error)))?;
-            }
-            (batch.wrote, batch.committed, batch.open) = (true, place.last, !place.last);
+        let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
+        let Err(error) = send(link, script).await else {
+            batch.sent(unit);
+            batch.committed = !planted(Bug::AnswerBeforeCommit);
+            batch.open = !batch.committed;
+            return Ok(());
+        };
+        let error = store_error(error);
+        // Where the commit failed the savepoint is gone, and so is the batch. Where a write failed, only that is undone.
+        if !alone && self.undo().await {
+            answer(unit.reply, Err(error));
             return Ok(());
         }
-        let error = match link.run(script).await {
-            Ok(_) => {
-                batch.wrote = true;
-                batch.committed = place.last;
-                batch.open = !place.last;
-                return Ok(());
-            }
-            Err(error) => error,
-        };
-        if place.alone {
-            return Err(Fault::Batch(store_error(error)));
-        }
-        // Where the commit failed the savepoint is gone, and so is the batch. Where a write failed, only that is undone.
-        let mut undo = Script::default();
-        undo.add("ROLLBACK TO unit");
-        undo.add("RELEASE unit");
-        match link.run(undo).await {
-            Ok(_) => Err(Fault::Unit(store_error(error))),
-            Err(_) => Err(Fault::Batch(store_error(error))),
-        }
+        batch.sent(unit);
+        Err(error)
+    }
+
+    /// Takes back what was written since the last savepoint; says no when there is none any more.
+    async fn undo(&mut self) -> bool {
+        let Some(link) = self.link.as_mut() else { return false };
+        let mut script = Script::default();
+        script.add("ROLLBACK TO unit");
+        script.add("RELEASE unit");
+        link.run(script).await.is_ok()
     }
 
     /// Ends the batch's transaction and answers its units: only now is what they wrote durable.
     async fn finish(&mut self, mut batch: Batch) {
+        if let Some(unit) = batch.unsent.take()
+            && let Err(error) = self.write_last(&mut batch, unit).await
+        {
+            return self.give_up(batch, &error).await;
+        }
         if planted(Bug::AnswerBeforeCommit) {
             for reply in batch.decided.drain(..) {
                 answer(reply, Ok(()));
@@ -290,7 +322,7 @@ impl Desk {
         let _ = self.end("ROLLBACK").await;
         self.context.projects.clear();
         self.link = None;
-        for reply in batch.decided {
+        for reply in batch.decided.into_iter().chain(batch.unsent.map(|unit| unit.reply)) {
             answer(reply, Err(again(error)));
         }
     }
@@ -301,6 +333,28 @@ impl Desk {
         script.add(how);
         link.run(script).await.map(|_| ()).map_err(store_error)
     }
+}
+
+/// Adds the writes of a unit so that they can be taken back without the rest of the transaction.
+fn add_apart(script: &mut Script, unit: &Unsent) {
+    script.add("SAVEPOINT unit");
+    write::add_changes(script, &unit.changes, unit.now);
+    script.add("RELEASE unit");
+}
+
+/// Sends a script, or dies half-way through it where a test says so.
+async fn send(link: &mut Link, script: Script) -> Result<(), sqlx::Error> {
+    #[cfg(feature = "plant")]
+    if let Some(last) = crate::plant::dies_at() {
+        for (number, statement) in script.one_by_one().into_iter().enumerate() {
+            if number == last {
+                std::process::abort();
+            }
+            link.run(statement).await?;
+        }
+        return Ok(());
+    }
+    link.run(script).await.map(|_| ())
 }
 
 /// Runs foreign code: what panics there fails its own unit and nothing else.

@@ -103,6 +103,21 @@ fn while_one_waits_others_are_served() {
 }
 
 #[test]
+fn whoever_gave_up_waiting_is_handed_nothing() {
+    let world = World::new();
+    let arguments = claiming("agent-1", json!([{ "selector": { "waitMs": 20_000 } }]), json!([]));
+    let call = json!({ "jsonrpc": "2.0", "id": "wait", "method": "tools/call", "params": { "name": "claim_item", "arguments": arguments } });
+    world.server.send_line(&call.to_string()).expect("sent");
+    std::thread::sleep(Duration::from_millis(300));
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "wait" } });
+    world.server.send_line(&cancel.to_string()).expect("sent");
+    let id = world.item("free");
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(world.ok("get_context", json!({ "itemId": id })).get("claimDetail").is_none());
+    assert_eq!(take(&world, "agent-2", json!({}))["outcome"], "success");
+}
+
+#[test]
 fn a_selector_stands_alone() {
     let world = World::new();
     let id = world.item("t");

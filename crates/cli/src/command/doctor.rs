@@ -127,7 +127,8 @@ fn render(report: &Report, keys: &BTreeMap<ItemId, Key>, paint: Paint) -> Vec<St
     if report.rows.len() > SHOWN {
         lines.push(paint.dim(&format!("and {} more; --json shows all", report.rows.len() - SHOWN)));
     }
-    let looked = format!("{} items and {} edges in {}", report.items, report.edges, report.database);
+    let (items, edges) = (super::count(report.items, "item"), super::count(report.edges, "edge"));
+    let looked = format!("{items} and {edges} in {}", report.database);
     if report.repaired > 0 {
         lines.push(paint.good(&format!("repaired {}", super::count(report.repaired, "finding"))));
     }
@@ -138,10 +139,9 @@ fn render(report: &Report, keys: &BTreeMap<ItemId, Key>, paint: Paint) -> Vec<St
     if report.repairable() > 0 {
         lines.push(paint.dim("`docket doctor --repair` puts right what can be computed"));
     }
-    if !report.file.is_empty() || report.rows.iter().any(|finding| !finding.repairable) {
-        lines.push(
-            paint.dim("for the rest: `docket backup` or `docket export` now, then restore a backup that is whole"),
-        );
+    if !report.file.is_empty() || report.rows.len() > report.repairable() {
+        let rest = "`docket export` saves what can still be read; `docket restore` puts a whole backup in its place";
+        lines.push(paint.dim(rest));
     }
     lines
 }

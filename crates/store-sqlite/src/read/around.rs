@@ -75,7 +75,9 @@ pub(super) fn add_named(script: &mut Script, statement: &mut Statement, scope: &
         let ids = script.uuids(scope.edge_ids.iter().map(|id| id.as_uuid()));
         statement.part(
             "named_edges (pk, from_id, to_id)",
-            &format!("SELECT e.pk, e.from_id, e.to_id FROM json_each({ids}) j CROSS JOIN edges e ON e.id = unhex(j.value)"),
+            &format!(
+                "SELECT e.pk, e.from_id, e.to_id FROM json_each({ids}) j CROSS JOIN edges e ON e.id = unhex(j.value)"
+            ),
         );
         statement.part("named_ends (id)", "SELECT from_id FROM named_edges UNION SELECT to_id FROM named_edges");
         shown.push("named_ends");
@@ -161,5 +163,9 @@ pub(super) fn add_component(script: &mut Script, statement: &mut Statement) {
         ),
     );
     statement.result("component_cut", &format!("(SELECT count(*) > {most} FROM connected)"));
-    statement.rows("component", EDGE, &format!("connected w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS}"));
+    statement.rows(
+        "component",
+        EDGE,
+        &format!("connected w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS}"),
+    );
 }

@@ -17,7 +17,8 @@ pub(super) fn add_of_project(script: &mut Script, statement: &mut Statement, sco
     }
     // The project that was named, else those of the named items, else all.
     let meant = named_project(script, &scope.project).unwrap_or_else(|| {
-        let all = if scope.items.is_empty() { "SELECT id FROM projects" } else { "SELECT DISTINCT project_id FROM named" };
+        let all =
+            if scope.items.is_empty() { "SELECT id FROM projects" } else { "SELECT DISTINCT project_id FROM named" };
         all.to_owned()
     });
     statement.part("meant (id)", &meant);

@@ -179,4 +179,3 @@ fn answer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error>
     let text = String::deserialize(deserializer)?;
     serde_json::from_str(&text).map_err(serde::de::Error::custom)
 }
-

@@ -56,7 +56,8 @@ pub(super) fn compose(filter: &EventFilter) -> Script {
             // The plus keeps the index of the item in use: an item has fewer events than its project.
             let _ = write!(fits, " AND +v.project_id = ({project})");
         }
-        let of = |end: &str| format!("SELECT * FROM (SELECT v.seq FROM events v WHERE v.{end} = {item} AND {fits} {order})");
+        let of =
+            |end: &str| format!("SELECT * FROM (SELECT v.seq FROM events v WHERE v.{end} = {item} AND {fits} {order})");
         format!("SELECT v.* FROM events v WHERE v.seq IN ({} UNION {}) {order}", of("item_id"), of("other_id"))
     } else {
         if let Some(project) = project {

@@ -16,25 +16,12 @@ use crate::script::Script;
 /// How often a view begins anew because a project got new rules between two of its round trips.
 const RULE_CHANGES: usize = 4;
 
-/// How a read relates to a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opening {
-    /// It stands alone, or inside one that is open.
-    Plain,
-    /// It begins one that will write.
-    Lock,
-}
-
-/// Shows a scope: in one round trip, or two when a project's rules are not known yet.
-pub(crate) async fn load(
-    link: &mut Link,
-    context: &Context,
-    scope: &Scope,
-    opening: Opening,
-) -> Result<Slice, Trouble> {
-    let mut opening = opening;
+/// Shows a scope, after what is to be done before: in one round trip, or two when a project's rules are not known yet.
+pub(crate) async fn load(link: &mut Link, context: &Context, scope: &Scope, before: Script) -> Result<Slice, Trouble> {
+    let mut script = before;
     for _ in 0..RULE_CHANGES {
-        let seen: Seen = link.ask(compose(context, scope, opening)).await?;
+        compose(&mut script, context, scope);
+        let seen: Seen = link.ask(std::mem::take(&mut script)).await?;
         context.clock.saw(seen.now());
         let unknown = seen.unknown_projects(&context.projects);
         if !unknown.is_empty() {
@@ -44,34 +31,28 @@ pub(crate) async fn load(
         if let Some(slice) = seen.into_slice(scope, &context.projects) {
             return Ok(slice);
         }
-        opening = Opening::Plain;
     }
     Err(Trouble::Rows(StoreError::Conflict))
 }
 
-/// The script for a scope.
-pub(super) fn compose(context: &Context, scope: &Scope, opening: Opening) -> Script {
-    let mut script = Script::default();
-    if opening == Opening::Lock {
-        script.add("BEGIN IMMEDIATE");
-    }
-    let mut statement = Statement::with_clock(&mut script, &context.clock);
-    Names::of(scope).add(&mut script, &mut statement);
-    let mut shown = around::add_relatives(&mut script, &mut statement, &scope.around);
-    shown.extend(around::add_named(&mut script, &mut statement, scope));
-    shown.extend(candidates::add_of_project(&mut script, &mut statement, scope));
+/// Adds the statement for a scope.
+pub(super) fn compose(script: &mut Script, context: &Context, scope: &Scope) {
+    let mut statement = Statement::with_clock(script, &context.clock);
+    Names::of(scope).add(script, &mut statement);
+    let mut shown = around::add_relatives(script, &mut statement, &scope.around);
+    shown.extend(around::add_named(script, &mut statement, scope));
+    shown.extend(candidates::add_of_project(script, &mut statement, scope));
     add_near(&mut statement, &shown);
     let linked = around::add_attached(&mut statement, scope);
     if scope.around.waits {
-        around::add_waits(&mut script, &mut statement);
+        around::add_waits(script, &mut statement);
     }
     if scope.around.component {
-        around::add_component(&mut script, &mut statement);
+        around::add_component(script, &mut statement);
     }
-    add_answer(&mut script, &mut statement, scope);
-    add_shown(&mut script, &mut statement, scope, linked);
-    statement.finish(&mut script);
-    script
+    add_answer(script, &mut statement, scope);
+    add_shown(script, &mut statement, scope, linked);
+    statement.finish(script);
 }
 
 /// The part `near`: the named items and what was asked for beside them.
@@ -87,9 +68,7 @@ fn add_near(statement: &mut Statement, shown: &[&str]) {
 /// rules are known mostly.
 fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, linked: bool) {
     let all = if linked {
-        let end = |end: &str| {
-            format!("SELECT i.pk, i.project_id FROM linked l CROSS JOIN items i ON i.id = l.{end}")
-        };
+        let end = |end: &str| format!("SELECT i.pk, i.project_id FROM linked l CROSS JOIN items i ON i.id = l.{end}");
         statement.part(
             "shown (pk, project_id)",
             &format!("SELECT pk, project_id FROM near UNION {} UNION {}", end("from_id"), end("to_id")),
@@ -105,7 +84,7 @@ fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, link
     }
     if let Some(project) = named_project(script, &scope.project) {
         projects.push_str(&format!(" UNION {project}"));
-        named = format!("p.id = ({project})");
+        named = format!("p.id IS ({project})");
     }
     statement.rows(
         "projects",

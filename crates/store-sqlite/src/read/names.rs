@@ -36,7 +36,8 @@ impl<'s> Names<'s> {
         let mut sources = Vec::new();
         if !self.ids.is_empty() {
             let ids = script.uuids(self.ids.iter().copied());
-            sources.push(format!("SELECT {COLUMNS} FROM json_each({ids}) j CROSS JOIN items i ON i.id = unhex(j.value)"));
+            sources
+                .push(format!("SELECT {COLUMNS} FROM json_each({ids}) j CROSS JOIN items i ON i.id = unhex(j.value)"));
         }
         if !self.keys.is_empty() {
             let keys: Vec<(&str, u32)> = self.keys.iter().map(|key| (key.prefix.as_str(), key.number)).collect();

@@ -1,7 +1,8 @@
 //! Items.
 
 use docket_core::model::{
-    Claim, Complexity, Derived, Fence, Item, ItemId, Name, Outcome, Priority, ProjectId, Role, Summary, Tag, Text, Title,
+    Claim, Complexity, Derived, Fence, Item, ItemId, Name, Outcome, Priority, ProjectId, Role, Summary, Tag, Text,
+    Title,
 };
 use serde::Deserialize;
 

@@ -219,11 +219,8 @@ fn touched<'c, T: Serialize>(
     is_touched: fn(Touched) -> bool,
     group: fn(&'c Item) -> T,
 ) -> Option<Param> {
-    let rows: Vec<Keyed<T>> = changes
-        .iter()
-        .filter(|change| is_touched(change.touched))
-        .map(|change| keyed(&change.item, group))
-        .collect();
+    let rows: Vec<Keyed<T>> =
+        changes.iter().filter(|change| is_touched(change.touched)).map(|change| keyed(&change.item, group)).collect();
     (!rows.is_empty()).then(|| script.json(&rows))
 }
 

@@ -6,9 +6,9 @@
 mod items;
 mod rest;
 
+use docket_core::model::Timestamp;
 use docket_core::plant::{Bug, planted};
 use docket_core::store::ChangeSet;
-use docket_core::model::Timestamp;
 
 use crate::script::Script;
 

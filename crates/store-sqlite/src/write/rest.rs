@@ -95,8 +95,7 @@ pub(super) fn add_projects(script: &mut Script, changes: &ChangeSet) {
         ));
     }
     if !changes.next_numbers.is_empty() {
-        let rows: Vec<(Hex, u32)> =
-            changes.next_numbers.iter().map(|(id, next)| (Hex(id.as_uuid()), *next)).collect();
+        let rows: Vec<(Hex, u32)> = changes.next_numbers.iter().map(|(id, next)| (Hex(id.as_uuid()), *next)).collect();
         let rows = script.json(&rows);
         script.add(&format!(
             "UPDATE projects SET next_number = j.value ->> 1 FROM jsonb_each({rows}) j \

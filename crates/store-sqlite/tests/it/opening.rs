@@ -31,7 +31,8 @@ async fn a_missing_file_is_an_error_unless_it_may_be_made() {
 async fn a_file_that_is_not_ours_is_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("docket.db");
-    std::fs::write(&path, "just a text, longer than the header of a database would be, so that it is looked at").expect("a file");
+    std::fs::write(&path, "just a text, longer than the header of a database would be, so that it is looked at")
+        .expect("a file");
     let before = std::fs::read(&path).expect("a file");
     assert!(matches!(refusal(fast(&folder)).await, StoreError::Foreign));
     assert_eq!(std::fs::read(&path).expect("a file"), before);

@@ -78,10 +78,18 @@ async fn a_scan_meets_every_row_once() {
     let bench = Bench::new().await;
     let items: Vec<Item> = (1..=2500).map(|number| item(&bench.project, number, "scanned")).collect();
     let edges: Vec<_> = items.windows(2).take(1000).map(|pair| edge(EdgeKind::RelatesTo, &pair[0], &pair[1])).collect();
-    let notes: Vec<_> = items.iter().take(600).flat_map(|item| [note(item, "a", "x"), note(item, "b b", "y")]).collect();
+    let notes: Vec<_> =
+        items.iter().take(600).flat_map(|item| [note(item, "a", "x"), note(item, "b b", "y")]).collect();
     let second = project("second", "SEC");
     let last = item(&second, 1, "in the second project");
-    bench.put(ChangeSet { new_items: items.clone(), new_edges: edges.clone(), notes: notes.clone(), ..ChangeSet::default() }).await;
+    bench
+        .put(ChangeSet {
+            new_items: items.clone(),
+            new_edges: edges.clone(),
+            notes: notes.clone(),
+            ..ChangeSet::default()
+        })
+        .await;
     bench.put(ChangeSet { projects: vec![second], new_items: vec![last.clone()], ..ChangeSet::default() }).await;
     let (mut seen, mut pages) = ((Vec::new(), Vec::new(), Vec::new()), Vec::new());
     for table in [ScanTable::Items, ScanTable::Edges, ScanTable::Notes] {

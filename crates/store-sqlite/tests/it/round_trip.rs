@@ -1,11 +1,13 @@
 //! What is written is read back, value by value.
 
-use docket_core::model::{
-    ActorClaim, ActorKind, Attribution, Complexity, Outcome, Priority, RequestId, Role, Summary, Tag, Text, Timestamp, Title,
-    Verb, Verification,
-};
-use docket_core::store::{AnswerKey, ChangeSet, EventFilter, NoteReach, ProjectRef, Scope, Store, StoredAnswer, Touched};
 use docket_core::model::EdgeKind;
+use docket_core::model::{
+    ActorClaim, ActorKind, Attribution, Complexity, Outcome, Priority, RequestId, Role, Summary, Tag, Text, Timestamp,
+    Title, Verb, Verification,
+};
+use docket_core::store::{
+    AnswerKey, ChangeSet, EventFilter, NoteReach, ProjectRef, Scope, Store, StoredAnswer, Touched,
+};
 
 use crate::support::{Bench, claim, edge, event, item, name, note};
 
@@ -98,17 +100,10 @@ async fn notes_edges_events_and_answers_come_back() {
     made.by = Some(by);
     let mut plain = event(bench.project.id, None, Verb::ProjectSet, Timestamp::from_millis(50));
     plain.data = serde_json::json!("a text, not an object");
-    let key = AnswerKey {
-        principal: name("me"),
-        operation: "create",
-        request: RequestId::parse("r-1").expect("request"),
-    };
-    let answer = StoredAnswer {
-        key: key.clone(),
-        digest: [7; 32],
-        answer: serde_json::json!(null),
-        expires_at: Timestamp::MAX,
-    };
+    let key =
+        AnswerKey { principal: name("me"), operation: "create", request: RequestId::parse("r-1").expect("request") };
+    let answer =
+        StoredAnswer { key: key.clone(), digest: [7; 32], answer: serde_json::json!(null), expires_at: Timestamp::MAX };
     bench
         .put(ChangeSet {
             new_items: vec![a.clone(), b.clone()],

@@ -2,7 +2,9 @@
 
 use docket_core::limits;
 use docket_core::model::{EdgeKind, Item, ItemId, ItemRef, Key, Project, ProjectId, Role};
-use docket_core::store::{Around, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, Store, WaitEdge};
+use docket_core::store::{
+    Around, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, Store, WaitEdge,
+};
 use uuid::Uuid;
 
 use crate::support::{Bench, child, edge, item, name, new_uuid, note, project};
@@ -131,8 +133,11 @@ async fn edges_reach_as_far_as_asked() {
     let Family { bench, root, mid, leaf, other } = family().await;
     let far = item(&bench.project, 5, "far");
     let (to_leaf, of_root) = (edge(EdgeKind::Blocks, &other, &leaf), edge(EdgeKind::RelatesTo, &root, &far));
-    let changes =
-        ChangeSet { new_items: vec![far.clone()], new_edges: vec![to_leaf.clone(), of_root.clone()], ..ChangeSet::default() };
+    let changes = ChangeSet {
+        new_items: vec![far.clone()],
+        new_edges: vec![to_leaf.clone(), of_root.clone()],
+        ..ChangeSet::default()
+    };
     bench.put(changes).await;
     let around = |edges| Around { ancestors: true, edges, ..Around::default() };
     let seen = view(&bench, named(&[&leaf], around(EdgeReach::Named))).await;
@@ -236,7 +241,11 @@ async fn rules_are_followed_when_they_change() {
     let Family { bench, root, .. } = family().await;
     let scope = Scope { items: vec![root.id.into()], ..Scope::default() };
     assert_eq!(*view(&bench, scope.clone()).await.projects[&bench.project.id], bench.project);
-    let changed = Project { version: 2, name: docket_core::model::Title::parse("new").expect("a title"), ..bench.project.clone() };
+    let changed = Project {
+        version: 2,
+        name: docket_core::model::Title::parse("new").expect("a title"),
+        ..bench.project.clone()
+    };
     let numbers = [(bench.project.id, 41)].into();
     bench.put(ChangeSet { projects: vec![changed.clone()], next_numbers: numbers, ..ChangeSet::default() }).await;
     let seen = view(&bench, scope).await;

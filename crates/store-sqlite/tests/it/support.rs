@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use docket_core::model::{
-    Claim, Derived, Edge, EdgeId, EdgeKind, Event, EventId, Fence, Item, ItemId, KeyPrefix, Name, Note, NoteId, Priority,
-    Project, ProjectId, Role, Slug, Summary, Text, Timestamp, Title, UnitId, Verb,
+    Claim, Derived, Edge, EdgeId, EdgeKind, Event, EventId, Fence, Item, ItemId, KeyPrefix, Name, Note, NoteId,
+    Priority, Project, ProjectId, Role, Slug, Summary, Text, Timestamp, Title, UnitId, Verb,
 };
 use docket_core::store::{
     Candidates, ChangeSet, ItemChange, ProjectRef, Scope, Slice, Step, Store, StoreError, Touched, Unit,
@@ -20,7 +20,9 @@ static MADE: AtomicU64 = AtomicU64::new(1);
 /// A new id; ids grow in the order in which they are made.
 pub(crate) fn new_uuid() -> Uuid {
     let made = MADE.fetch_add(1, Ordering::Relaxed);
-    Uuid::from_u128((0x0190_0000_0000_7000_8000_u128 << 48) | (u128::from(std::process::id()) << 32 << 8) | u128::from(made))
+    Uuid::from_u128(
+        (0x0190_0000_0000_7000_8000_u128 << 48) | (u128::from(std::process::id()) << 32 << 8) | u128::from(made),
+    )
 }
 
 pub(crate) fn name(text: &str) -> Name {
@@ -159,12 +161,7 @@ impl<F: FnMut(&mut Item) + Send + 'static> Unit for Edit<F> {
         let Some(before) = seen.items.get(&self.0) else { return Step::Nothing };
         let mut item = before.clone();
         (self.2)(&mut item);
-        let change = ItemChange {
-            item,
-            read_version: before.version,
-            read_fence: before.fence.0,
-            touched: self.1,
-        };
+        let change = ItemChange { item, read_version: before.version, read_fence: before.fence.0, touched: self.1 };
         let record = event(before.project, Some(before.id), Verb::Edited, seen.now);
         Step::Commit(Box::new(ChangeSet { changed_items: vec![change], events: vec![record], ..ChangeSet::default() }))
     }

@@ -2,9 +2,9 @@
 
 use docket_core::model::{Item, ItemId, Role, Tag};
 use docket_core::store::{Candidates, ChangeSet, ProjectRef, Scope, Slice, Store};
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering;
 
 use docket_store_sqlite::SqliteStore;
 
@@ -13,8 +13,7 @@ use crate::support::{Bench, Put, best, child, claim, fast, item, name, project};
 const FAR: i64 = 4_000_000_000_000;
 
 async fn candidates(bench: &Bench, wanted: Candidates) -> Vec<u32> {
-    let scope =
-        Scope { project: ProjectRef::Id(bench.project.id), candidates: Some(wanted), ..Scope::default() };
+    let scope = Scope { project: ProjectRef::Id(bench.project.id), candidates: Some(wanted), ..Scope::default() };
     numbers(&bench.store.view(&scope).await.expect("a slice"))
 }
 
@@ -47,7 +46,7 @@ async fn the_best_come_first_and_expired_claims_among_them() {
     assert_eq!(candidates(&bench, Candidates { offered_only: false, ..best(10) }).await, [9, 1, 3, 5]);
     assert_eq!(candidates(&bench, Candidates { role: Role::Work, ..best(10) }).await, [7]);
     let closed = Candidates { role: Role::Terminal, offered_only: false, ..best(10) };
-    assert_eq!(candidates(&bench, closed).await, [], "closed work is never ready");
+    assert_eq!(candidates(&bench, closed).await, Vec::<u32>::new(), "closed work is never ready");
 }
 
 #[tokio::test]
@@ -84,7 +83,7 @@ async fn candidates_can_be_narrowed() {
     let both = Candidates { under: Some(root.id), parent: Some(mid.id), ..best(9) };
     assert_eq!(candidates(&bench, both).await, [3]);
     assert_eq!(candidates(&bench, Candidates { tags: tags(&["x", "ui"]), ..best(9) }).await, [3]);
-    assert_eq!(candidates(&bench, Candidates { tags: tags(&["u"]), ..best(9) }).await, []);
+    assert_eq!(candidates(&bench, Candidates { tags: tags(&["u"]), ..best(9) }).await, Vec::<u32>::new());
     assert_eq!(candidates(&bench, Candidates { item_type: Some(name("bug")), ..best(9) }).await, [2]);
     let all = Scope { candidates: Some(best(9)), ..Scope::default() };
     assert_eq!(numbers(&bench.store.view(&all).await.expect("a slice")), [1, 1, 2, 3], "every project, by rank");

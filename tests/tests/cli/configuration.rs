@@ -1,0 +1,141 @@
+//! Configuration: applied to the project at start, and refused with file, line and key when it is wrong.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, is_harmless, text};
+
+fn project_sets(desk: &Desk) -> usize {
+    let events = desk.json(&["events", "--limit", "200"]);
+    events["events"].as_array().expect("events").iter().filter(|event| event["verb"] == "project-set").count()
+}
+
+#[test]
+fn rules_are_applied_when_they_differ_and_as_an_event() {
+    let desk = Desk::new();
+    desk.write("docket.toml", "[workflow]\nmax_depth = 1\n[schemas.job]\nnotes = [{ key = 'plan', phase = 'queue', required = true }]\n");
+    assert_eq!(project_sets(&desk), 1, "looking changes nothing");
+    let job = desk.add(&["Job", "--type", "job"]);
+    assert_eq!(project_sets(&desk), 2);
+    desk.add(&["Other"]);
+    assert_eq!(project_sets(&desk), 2, "the same rules are no event");
+    assert!(desk.fails(5, &["advance", &job, "start"]).contains("write plan"));
+    let child = desk.add(&["Child", "--parent", &job]);
+    assert_eq!(desk.error(2, &["item", "add", "Deep", "--parent", &child])["reason"], json!("too_deep"));
+    desk.write("docket.toml", "[workflow]\nmax-depth = 2\n[schemas.job]\n");
+    desk.add(&["Deep", "--parent", &child]);
+    desk.ok(&["advance", &job, "start"]);
+    let rules = desk.json(&["project", "show"]);
+    assert_eq!((&rules["workflow"]["maxDepth"], &rules["version"]), (&json!(2), &json!(3)));
+}
+
+#[test]
+fn a_server_applies_them_at_its_start() {
+    let desk = Desk::bare();
+    desk.write("docket.toml", "[project]\nslug = 'web'\nname = 'Web'\nprefix = 'WEB'\npreset = 'standard'\n");
+    desk.ok(&["--db", "new.db", "mcp"]);
+    let made = desk.json(&["--db", "new.db", "project", "show"]);
+    assert_eq!((&made["slug"], &made["prefix"], &made["workflow"]["preset"]), (&json!("web"), &json!("WEB"), &json!("standard")));
+    desk.write("docket.toml", "[project]\nslug = 'web'\n[workflow]\nrequire_review = true\n");
+    desk.ok(&["--db", "new.db", "mcp"]);
+    let rules = desk.json(&["--db", "new.db", "project", "show"]);
+    assert_eq!((&rules["workflow"]["requireReview"], &rules["workflow"]["preset"]), (&json!(true), &json!("standard")));
+}
+
+#[test]
+fn rules_of_another_project_are_left_alone() {
+    let desk = Desk::new();
+    desk.write("docket.toml", "[project]\nslug = 'other'\n[workflow]\nmax_depth = 1\n");
+    desk.add(&["One"]);
+    assert_eq!(desk.json(&["project", "show"])["workflow"]["maxDepth"], json!(3));
+    assert_eq!(project_sets(&desk), 1);
+}
+
+#[test]
+fn rules_that_would_leave_items_without_a_place_are_refused() {
+    let desk = Desk::new();
+    desk.add(&["One"]);
+    desk.write("docket.toml", "[project]\npreset = 'standard'\n");
+    let said = desk.fails(3, &["item", "add", "Two"]);
+    assert!(said.contains("docket.toml") && said.contains("keeps its statuses"), "{said}");
+    desk.write("docket.toml", "[workflow]\ninitial = 'nowhere'\n");
+    assert!(desk.fails(3, &["item", "add", "Two"]).contains("none of its statuses"));
+    assert_eq!(desk.run(&["mcp"]).bad(3).matches("nowhere").count(), 1);
+}
+
+#[test]
+fn the_task_orchestrators_file_gates_the_same_work() {
+    let desk = Desk::new();
+    desk.write(
+        ".taskorchestrator/config.yaml",
+        "work_item_schemas:\n  bug:\n    notes:\n      - {key: cause, role: queue, required: true, guidance: think}\n      - {key: check, role: review}\n\
+         status_labels: {start: doing}\nactor_authentication: {enabled: true}\n",
+    );
+    let bug = desk.add(&["Bug", "--tags", "bug"]);
+    assert!(desk.fails(5, &["advance", &bug, "start"]).contains("required notes not filled for queue phase: cause"));
+    desk.ok(&["note", "set", &bug, "cause", "because"]);
+    let moved = desk.json(&["advance", &bug, "start"]);
+    assert_eq!((&moved["label"], &moved["next"]["role"]), (&json!("doing"), &json!("review")));
+    let elsewhere = desk.path().join("conf");
+    desk.write("conf/.taskorchestrator/config.yaml", "status_labels: {complete: finished}\n");
+    let ran = desk.run_with(&[("AGENT_CONFIG_DIR", text(&elsewhere))], &["--json", "advance", &bug, "complete"]).good();
+    assert_eq!(serde_json::from_str::<Value>(&ran).expect("JSON")["label"], json!("finished"));
+}
+
+#[test]
+fn bad_configuration_stops_every_command_with_file_line_and_key() {
+    for (file, content, parts) in [
+        ("docket.toml", "[project]\nslug = 'a'\nsulg = 'b'\n", vec!["docket.toml:3:1", "project.sulg", "slug"]),
+        ("docket.toml", "[workflow]\nmax_depth = 'x'\n", vec!["docket.toml:2:13", "workflow.max_depth"]),
+        ("docket.toml", "[workflow\n", vec!["docket.toml:1:"]),
+        ("docket.toml", "\u{1b}[31m = 1\n", vec!["docket.toml:1:"]),
+        (".taskorchestrator/config.yaml", "work_item_schemas: [", vec!["config.yaml:1"]),
+        (".taskorchestrator/config.yaml", "traits:\n  a:\n    notes: 3\n", vec!["config.yaml:3:12", "traits.a.notes"]),
+        (".taskorchestrator/config.yaml", "actor_authentication: {verifier: {type: jwks}}\n", vec!["config.yaml:1:41", "cannot be verified"]),
+    ] {
+        let desk = Desk::new();
+        desk.write(file, content);
+        for arguments in [vec!["item", "list"], vec!["item", "add", "a"], vec!["mcp"], vec!["init"]] {
+            let said = desk.fails(3, &arguments);
+            assert!(is_harmless(&said), "{said:?}");
+            for part in &parts {
+                assert!(said.contains(part), "{arguments:?}: {part} is not in {said}");
+            }
+        }
+        // Whoever has to mend things must be able to.
+        for arguments in [vec!["doctor"], vec!["backup", "b.db"], vec!["export"], vec!["--help"]] {
+            desk.ok(&arguments);
+        }
+    }
+}
+
+#[test]
+fn the_environment_overrides_and_is_checked() {
+    let desk = Desk::new();
+    let said = desk.run_with(&[("DEGRADED_MODE_POLICY", "trust-me")], &["mcp"]).bad(3);
+    assert!(said.contains("DEGRADED_MODE_POLICY") && said.contains("accept-self-reported"), "{said}");
+    desk.write("docket.toml", "[identity]\ndegraded_mode_policy = 'reject'\n");
+    let item = desk.run_with(&[("DEGRADED_MODE_POLICY", "ACCEPT-CACHED")], &["item", "add", "One"]).good();
+    assert!(item.contains("W-1"), "{item}");
+    desk.fails(4, &["claim", "W-1"]);
+    let said = desk.run_with(&[("AGENT_CONFIG_DIR", "nowhere")], &["item", "list"]).bad(3);
+    assert!(said.contains("AGENT_CONFIG_DIR"), "{said}");
+    let said = desk.run_with(&[("DOCKET_CONFIG", "none.toml")], &["item", "list"]).bad(3);
+    assert!(said.contains("none.toml"), "{said}");
+    desk.fails(3, &["--config", "none.toml", "item", "list"]);
+    desk.write("other.toml", "[project]\nname = 'Other'\n");
+    desk.ok(&["--config", "other.toml", "item", "add", "Two"]);
+    assert_eq!(desk.json(&["project", "show"])["name"], json!("Other"));
+}
+
+#[test]
+fn the_log_goes_to_standard_error_as_loud_as_it_is_asked_to_be() {
+    let desk = Desk::new();
+    let ran = desk.run_with(&[("DOCKET_LOG", "info")], &["mcp"]);
+    assert!(ran.err.contains("serving"), "{ran:?}");
+    assert_eq!(ran.good(), "");
+    desk.write("docket.toml", "[log]\nlevel = 'info'\n");
+    assert!(desk.run(&["mcp"]).err.contains("serving"));
+    assert_eq!(desk.run_with(&[("RUST_LOG", "error")], &["mcp"]).err, "");
+    desk.write("docket.toml", "[log]\n");
+    assert_eq!(desk.run(&["mcp"]).err, "");
+}

@@ -1,0 +1,107 @@
+//! Copies of the database: backups under load, restores, and files that are no database of ours.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+
+use crate::desk::{Desk, text};
+
+#[test]
+fn a_backup_is_whole_and_restores() {
+    let desk = Desk::new();
+    desk.add(&["Before"]);
+    assert!(desk.ok(&["backup", "b.db"]).contains("wrote"));
+    assert!(desk.fails(5, &["backup", "b.db"]).contains("is there already"));
+    assert!(desk.fails(3, &["backup", "no/such/b.db"]).contains("its folder is not there"));
+    desk.add(&["After"]);
+    assert!(desk.fails(5, &["restore", "b.db"]).contains("--force"));
+    assert_eq!(desk.json(&["item", "list"])["total"], json!(2), "nothing has changed");
+    let done = desk.json(&["restore", "b.db", "--force"]);
+    assert_eq!(desk.json(&["item", "list"])["total"], json!(1));
+    let aside = format!("sqlite:{}", done["replaced"].as_str().expect("a path"));
+    assert_eq!(desk.json(&["--db", &aside, "item", "list"])["total"], json!(2), "what was there is kept");
+    desk.add(&["On from there"]);
+    desk.ok(&["doctor"]);
+    desk.fails(5, &["restore", ".docket/docket.db", "--force"]);
+    desk.fails(3, &["restore", "none.db"]);
+}
+
+#[test]
+fn a_restore_into_an_empty_place_needs_no_force_and_leaves_no_old_log() {
+    let desk = Desk::new();
+    desk.add(&["One"]);
+    desk.ok(&["backup", "b.db"]);
+    // A log that another database left behind would be read as this one's.
+    desk.write("new.db-wal", vec![7_u8; 40_000]);
+    desk.write("new.db-shm", vec![7_u8; 32_768]);
+    desk.ok(&["--db", "new.db", "restore", "b.db"]);
+    assert_eq!(desk.json(&["--db", "new.db", "item", "list"])["total"], json!(1));
+    desk.ok(&["--db", "new.db", "doctor"]);
+}
+
+#[test]
+fn a_backup_under_load_restores() {
+    let desk = Desk::new();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for writer in 0..3 {
+            let (desk, stop) = (&desk, &stop);
+            scope.spawn(move || {
+                for number in 0.. {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    desk.ok(&["item", "add", &format!("writer {writer} item {number}")]);
+                }
+            });
+        }
+        for round in 0..4 {
+            let file = format!("b{round}.db");
+            desk.ok(&["backup", &file]);
+            let whole = desk.run(&["--db", &file, "doctor"]);
+            assert_eq!(whole.code, 0, "{whole:?}");
+            let export = desk.ok(&["export"]);
+            assert!(export.starts_with("{\"docket\":1}\n"), "an export is of one moment too");
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let all = desk.json(&["item", "list", "--limit", "1"])["total"].as_u64().expect("a count");
+    let copied = desk.json(&["--db", "b3.db", "item", "list", "--limit", "1"])["total"].as_u64().expect("a count");
+    assert!(copied > 0 && copied <= all, "{copied} of {all}");
+    desk.ok(&["restore", "b3.db", "--force"]);
+    desk.ok(&["doctor"]);
+}
+
+#[test]
+fn what_is_no_database_of_ours_is_refused_and_left_alone() {
+    let desk = Desk::new();
+    desk.add(&["One"]);
+    desk.ok(&["backup", "whole.db"]);
+    let whole = std::fs::read(desk.file("whole.db")).expect("a file");
+    desk.write("text.db", "this is no database\n".repeat(100));
+    desk.write("empty.db", "");
+    desk.write("cut.db", &whole[..whole.len() / 2]);
+    let mut newer = whole.clone();
+    newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    desk.write("newer.db", &newer);
+    let mut foreign = whole;
+    foreign[68..72].copy_from_slice(&7_u32.to_be_bytes());
+    desk.write("foreign.db", &foreign);
+    for (file, said) in [
+        ("text.db", "not a Docket database"),
+        ("foreign.db", "not a Docket database"),
+        ("empty.db", "not a Docket database"),
+        ("cut.db", "damaged"),
+        ("newer.db", "newer than"),
+    ] {
+        let before = std::fs::read(desk.file(file)).expect("a file");
+        for arguments in [vec!["--db", file, "item", "list"], vec!["--db", file, "item", "add", "x"], vec!["restore", file, "--force"]] {
+            let told = desk.fails(3, &arguments);
+            assert!(told.contains(said) && told.contains(file), "{arguments:?}: {told}");
+        }
+        assert_eq!(std::fs::read(desk.file(file)).expect("a file"), before, "{file} is as it was");
+    }
+    assert_eq!(desk.json(&["item", "list"])["total"], json!(1), "our own is as it was");
+    let folder = desk.fails(3, &["--db", text(&desk.path()), "item", "list"]);
+    assert!(folder.contains("is a folder"), "{folder}");
+}

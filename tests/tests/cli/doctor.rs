@@ -1,0 +1,96 @@
+//! The doctor: finds what was planted, mends what can be computed, and says so by its exit code.
+
+use docket_core::model::{Derived, ItemId};
+use docket_store_sqlite::{SqliteOptions, SqliteStore};
+use serde_json::{Value, json};
+
+use crate::desk::Desk;
+
+/// A database with a few items, and the ids of all.
+fn scene() -> (Desk, Vec<ItemId>) {
+    let desk = Desk::new();
+    let first = desk.add(&["First"]);
+    desk.add(&["Second", "--blocked-by", &first]);
+    desk.add(&["Third", "--parent", &first]);
+    let listed = desk.json(&["item", "list"]);
+    let ids = listed["items"].as_array().expect("items").iter().filter_map(|item| item["id"].as_str()?.parse().ok());
+    let ids = ids.collect();
+    (desk, ids)
+}
+
+fn plant(desk: &Desk, rows: &[(ItemId, Derived)]) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let store = SqliteStore::open(SqliteOptions::new(desk.database())).await.expect("a store");
+        store.set_derived(rows).await.expect("planted");
+        store.close().await;
+    });
+}
+
+#[test]
+fn a_healthy_database_is_said_to_be_so() {
+    let (desk, _) = scene();
+    assert!(desk.ok(&["doctor"]).contains("nothing is wrong: 3 items and 1 edge in"));
+    let report = desk.json(&["doctor"]);
+    assert_eq!((&report["file"], &report["rows"], &report["repaired"]), (&json!([]), &json!([]), &json!(0)));
+}
+
+#[test]
+fn planted_damage_is_found_and_mended() {
+    let (desk, ids) = scene();
+    let wrong = Derived { blockers: 7, moot: 2, unblocks: 9, rank: 1, offered: true };
+    plant(&desk, &[(ids[1], wrong), (ids[2], Derived { offered: false, ..wrong })]);
+    let ran = desk.run(&["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("W-2 the count of open blockers is stored as 7, should be 1"), "{}", ran.out);
+    assert!(ran.out.contains("docket doctor --repair"), "{}", ran.out);
+    let ran = desk.run(&["--json", "doctor"]);
+    let report: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let checks: Vec<&str> = report["rows"].as_array().expect("findings").iter().filter_map(|found| found["check"].as_str()).collect();
+    for check in ["blockers", "moot", "unblocks", "rank", "offered"] {
+        assert!(checks.contains(&check), "{check} is not in {checks:?}");
+    }
+    let mended = desk.json(&["doctor", "--repair"]);
+    assert_eq!((&mended["rows"], mended["repaired"].as_u64()), (&json!([]), Some(checks.len() as u64)));
+    desk.ok(&["doctor"]);
+    assert_eq!(desk.field("W-2", "derived")["blockers"], json!(1));
+    assert_eq!(desk.json(&["events", "W-2"])["events"].as_array().map(Vec::len), Some(2), "a repair is no act of anybody's");
+}
+
+#[test]
+fn a_damaged_file_is_what_was_found() {
+    let (desk, _) = scene();
+    desk.ok(&["backup", "b.db"]);
+    let mut bytes = std::fs::read(desk.file("b.db")).expect("a file");
+    let pages = bytes.len() / 4096;
+    for page in 2..pages {
+        // The heads of all pages but the first two: nothing in them can be found any more.
+        bytes[page * 4096..page * 4096 + 64].fill(0xa5);
+    }
+    desk.write("bad.db", &bytes);
+    let ran = desk.run(&["--db", "bad.db", "doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("file:"), "{ran:?}");
+    let ran = desk.run(&["--db", "bad.db", "--json", "doctor", "--repair"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert!(!report["file"].as_array().expect("findings").is_empty(), "{report}");
+    desk.fails(3, &["--db", "bad.db", "item", "list"]);
+    assert!(desk.fails(3, &["restore", "bad.db", "--force"]).contains("damaged"));
+}
+
+#[test]
+fn it_looks_while_others_work() {
+    let (desk, _) = scene();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..20 {
+                desk.add(&[&format!("item {number}"), "--blocked-by", "W-1"]);
+            }
+        });
+        for _ in 0..5 {
+            let ran = desk.run(&["doctor"]);
+            assert_eq!(ran.code, 0, "a number that is being changed is no damage: {ran:?}");
+        }
+    });
+}
