@@ -68,6 +68,7 @@ pub(crate) fn call() -> Result<Call> {
         by: None,
         policy: DegradedMode::default(),
         request: None,
+        requester: None,
         seed: Uuid::new_v4().as_u128(),
     })
 }

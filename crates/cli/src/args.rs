@@ -21,8 +21,10 @@ Examples:
   docket why                               why is nothing ready?
 
 Exit codes:
-  0 done   1 doctor found something   2 usage, validation or not found   3 environment or configuration
-  4 not allowed   5 conflict, or refused by a rule   6 unavailable   7 over capacity
+  0 done                      4 not allowed
+  1 doctor found something    5 conflict, or refused by a rule
+  2 usage, or not found       6 unavailable
+  3 environment or settings   7 over capacity
 
 Environment:
   DOCKET_DB, DOCKET_ACTOR, DOCKET_CONFIG   as --db, --actor and --config
@@ -56,6 +58,9 @@ pub(crate) struct Globals {
     /// The configuration file [default: docket.toml here or above]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<String>,
+    /// A name for this request, best a UUID: sent again, it takes effect once and answers the same
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) request_id: Option<String>,
     /// Answer in JSON, for programs
     #[arg(long, global = true)]
     pub(crate) json: bool,

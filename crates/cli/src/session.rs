@@ -78,6 +78,7 @@ impl Caller {
             by: Some(self.actor.clone()),
             policy: self.policy,
             request: None,
+            requester: None,
             seed: uuid::Uuid::new_v4().as_u128(),
         }
     }
@@ -151,14 +152,23 @@ impl Shell {
             chosen: Chosen::None(Box::new(Error::not_found("no project"))),
         };
         session.chosen = choose(&session.projects, named.as_ref(), config.project.slug.as_ref())?;
-        if let (Access::Write, Ok(project)) = (access, session.project()) {
-            let project = project.clone();
-            let applied = apply_rules(&session.engine, &session.caller, &config, &project).await?;
-            session
-                .projects
-                .iter_mut()
-                .filter(|known| known.id == applied.id)
-                .for_each(|known| *known = applied.clone());
+        let Ok(project) = session.project().cloned() else { return Ok(session) };
+        match access {
+            Access::Read => {
+                if pending_rules(&config, &project)?.is_some() {
+                    crate::output::remark(
+                        "note: the configuration has rules that the next write will apply, or `docket project set` now",
+                    );
+                }
+            }
+            Access::Write => {
+                let applied = apply_rules(&session.engine, &session.caller, &config, &project).await?;
+                session
+                    .projects
+                    .iter_mut()
+                    .filter(|known| known.id == applied.id)
+                    .for_each(|known| *known = applied.clone());
+            }
         }
         Ok(session)
     }
@@ -262,15 +272,27 @@ pub(crate) async fn apply_rules(
     config: &Configuration,
     project: &Project,
 ) -> Result<Project, Failure> {
+    let Some(set) = pending_rules(config, project)? else { return Ok(project.clone()) };
+    match engine.run(caller.call(), set).await {
+        Ok(set) => {
+            tracing::info!(project = %set.project.slug, "the rules of the configuration were applied");
+            Ok(set.project)
+        }
+        // A refusal is about the file; that the store cannot be written is not.
+        Err(error) if error.code != Code::Unavailable => Err(cannot_apply(config, &error.message)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What the files ask for that a project does not have yet.
+fn pending_rules(config: &Configuration, project: &Project) -> Result<Option<SetProject>, Failure> {
     let meant = config.project.slug.as_ref().is_none_or(|slug| *slug == project.slug);
     if !meant || !config.has_rules() {
-        return Ok(project.clone());
+        return Ok(None);
     }
-    let files: Vec<String> = config.files.iter().map(|file| file.display().to_string()).collect();
-    let cannot = |message: String| Failure::environment(format!("{}: cannot be applied: {message}", files.join(", ")));
     let workflow = config
         .workflow(Some(&project.workflow), project.workflow.preset.as_str())
-        .map_err(|invalid| cannot(invalid.at("workflow").message))?;
+        .map_err(|invalid| cannot_apply(config, &invalid.at("workflow").message))?;
     let set = SetProject {
         slug: project.slug.clone(),
         name: config.project.name.clone().filter(|name| *name != project.name),
@@ -279,18 +301,13 @@ pub(crate) async fn apply_rules(
         schemas: config.schemas.clone().filter(|schemas| *schemas != project.schemas),
         must_be_new: false,
     };
-    if set.name.is_none() && set.prefix.is_none() && set.workflow.is_none() && set.schemas.is_none() {
-        return Ok(project.clone());
-    }
-    match engine.run(caller.call(), set).await {
-        Ok(set) => {
-            tracing::info!(project = %set.project.slug, "the rules of the configuration were applied");
-            Ok(set.project)
-        }
-        // A refusal is about the file; that the store cannot be written is not.
-        Err(error) if error.code != Code::Unavailable => Err(cannot(error.message)),
-        Err(error) => Err(error.into()),
-    }
+    let same = set.name.is_none() && set.prefix.is_none() && set.workflow.is_none() && set.schemas.is_none();
+    Ok((!same).then_some(set))
+}
+
+fn cannot_apply(config: &Configuration, message: &str) -> Failure {
+    let files: Vec<String> = config.files.iter().map(|file| file.display().to_string()).collect();
+    Failure::environment(format!("{}: cannot be applied: {message}", files.join(", ")))
 }
 
 /// Which project is meant: the one named, the one the configuration names, or the only one.

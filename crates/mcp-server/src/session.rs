@@ -52,6 +52,7 @@ impl Session {
             by: by.or_else(|| self.settings.actor.clone()),
             policy: self.settings.policy,
             request,
+            requester: None,
             seed: Uuid::new_v4().as_u128(),
         }
     }

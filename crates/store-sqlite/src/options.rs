@@ -21,7 +21,7 @@ pub(crate) const ANSWERS_SWEPT: usize = 8;
 /// Pages in the write-ahead log after which the writer copies them back into the database.
 pub(crate) const CHECKPOINT_PAGES: u32 = 2000;
 /// Prepared scripts kept on a connection. A script is fixed by the shape of a scope or change set; these are few dozens.
-pub(crate) const PREPARED_SCRIPTS: usize = 256;
+pub(crate) const PREPARED_SCRIPTS: usize = 128;
 /// Rows that the thread of a connection may be ahead of the task that reads them.
 pub(crate) const ROWS_AHEAD: usize = 1024;
 /// Page cache of a connection, in KiB.

@@ -224,11 +224,15 @@ impl Desk {
         }
         match (read::load(link, &self.context, scope, before).await, unsent) {
             (Ok(slice), unsent) => {
-                unsent.into_iter().for_each(|unit| batch.sent(unit));
+                if let Some(unit) = unsent {
+                    batch.sent(unit);
+                }
                 Ok(slice)
             }
             (Err(Trouble::Rows(error)), unsent) => {
-                unsent.into_iter().for_each(|unit| batch.sent(unit));
+                if let Some(unit) = unsent {
+                    batch.sent(unit);
+                }
                 Err(Fault::Unit(error))
             }
             (Err(Trouble::Sql(error)), None) => Err(Fault::Batch(store_error(error))),

@@ -25,6 +25,7 @@ async fn main() -> anyhow::Result<()> {
         by: None,
         policy: DegradedMode::default(),
         request: None,
+        requester: None,
         seed: uuid::Uuid::new_v4().as_u128(),
     };
 

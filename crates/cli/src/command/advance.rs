@@ -10,20 +10,17 @@ use crate::exit::{Failure, Names};
 use crate::output::{Paint, escape};
 use crate::session::{Access, Shell};
 
-const ABOUT: &str = "\
-Move an item: by a trigger, or to a status of its workflow.
+const HELP: &str = "\
+Triggers are start, complete, block, hold, resume, cancel and reopen. Any other word is a status by name. \
+Every gate is asked; if any refuses, nothing happens and all of them say what is missing and how to mend it.
 
-Triggers are start, complete, block, hold, resume, cancel and reopen. Any other word is a status by name. Every gate is
-asked; if any refuses, nothing happens and all of them say what is missing and how to mend it.";
-
-const EXAMPLES: &str = "\
 Examples:
   docket advance WEB-7 start
   docket advance WEB-7 complete --summary \"merged in 4f1c2aa\"
   docket advance WEB-7 in_review --fence 3";
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = HELP)]
 pub(crate) struct Args {
     /// The item: its key, its id, or the beginning of its id
     item: String,

@@ -14,28 +14,33 @@ use crate::exit::Failure;
 use crate::output::escape;
 use crate::session::{Access, Shell, make_folder_of, open_failure, resolve};
 
-const BACKUP: &str = "\
-Write a whole copy of the database to a new file.
+const BACKUP_HELP: &str = "\
+The copy is of one moment; others may go on working meanwhile. The file appears whole or not at all, and one \
+that is there is never overwritten.
 
-The copy is of one moment; others may go on working meanwhile. The file appears whole or not at all, and one that is
-there is never overwritten.";
+Examples:
+  docket backup /var/backups/docket-monday.db";
 
-const RESTORE: &str = "\
-Put a backup in the place of the database.
+const RESTORE_HELP: &str = "\
+The backup is looked at first: one that is damaged, or of a newer docket, is refused. A database that is \
+there is kept beside it under another name, and is only replaced with --force. Stop running servers before: \
+they would go on with the old one.
 
-The backup is looked at first: one that is damaged, or of a newer docket, is refused. A database that is there is kept
-beside it under another name, and is only replaced with --force. Stop running servers before: they would go on with the
-old one.";
+Examples:
+  docket restore /var/backups/docket-monday.db
+  docket --db sqlite:other.db restore monday.db --force";
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = BACKUP, after_help = "Examples:\n  docket backup /var/backups/docket-monday.db")]
+#[command(after_help = BACKUP_HELP)]
 pub(crate) struct Args {
     /// The file to make
     path: String,
 }
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = RESTORE, after_help = "Examples:\n  docket restore /var/backups/docket-monday.db\n  docket --db sqlite:other.db restore monday.db --force")]
+#[command(
+    after_help = RESTORE_HELP
+)]
 pub(crate) struct RestoreArgs {
     /// The backup
     path: String,

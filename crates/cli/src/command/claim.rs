@@ -14,13 +14,10 @@ use crate::exit::{Failure, Names, code_of};
 use crate::output::{Paint, escape, report};
 use crate::session::{Access, Session, Shell};
 
-const ABOUT: &str = "\
-Claim items by name, or the best ready work with --next.
+const HELP: &str = "\
+A claim is a lease: nobody else can move or change the item until it is released or runs out. The answer has \
+the fence to send with later writes, so that a write after the lease went to somebody else is refused.
 
-A claim is a lease: nobody else can move or change the item until it is released or runs out. The answer has the fence
-to send with later writes, so that a write after the lease went to somebody else is refused.";
-
-const EXAMPLES: &str = "\
 Examples:
   docket claim --next
   docket claim --next --wait 10m --tags parser --capability rust
@@ -28,7 +25,7 @@ Examples:
   docket --actor subagent:parser-1 claim WEB-7";
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = HELP)]
 pub(crate) struct Args {
     /// The items
     #[arg(required_unless_present = "next", conflicts_with = "next")]
@@ -138,13 +135,13 @@ async fn next(shell: &Shell, args: &Args, ttl: Option<Ttl>) -> Result<(), Failur
     let session = shell.session(Access::Write).await?;
     let command = ClaimNext { project: session.project_ref()?, wanted, ttl };
     let offer = session.engine.claim_next_waiting(session.call(), command, patience, tokio::time::sleep).await?;
-    let ids = offer.held.iter().map(|(held, _)| held.item).chain(offer.auto_released.iter().copied());
+    let ids = offer.held.iter().map(|held| held.item).chain(offer.auto_released.iter().copied());
     let names = session.names(ids).await?;
     shell.out.answer(&offer, |paint| offer_lines(&offer, &names, paint))
 }
 
 fn offer_lines(offer: &Offer, names: &Names, paint: Paint) -> Vec<String> {
-    let Some((held, _)) = &offer.held else {
+    let Some(held) = &offer.held else {
         let passed = match offer.passed_over {
             0 => String::new(),
             passed => format!(" ({passed} passed over: they collide with claimed work or need other capabilities)"),

@@ -20,15 +20,20 @@ const ROUNDS: usize = 3;
 /// Findings that a person is shown; programs get all.
 const SHOWN: usize = 50;
 
-const ABOUT: &str = "\
-Look at the whole database and say what is wrong with it.
+const HELP: &str = "\
+First the file itself, then everything that is derived: blockers, ranks, readiness, depths, key numbers and \
+the search index are computed anew and compared. Ends with exit code 1 when something was found and is still \
+so. It may run while others work.
 
-First the file itself, then everything that is derived: blockers, ranks, readiness, depths, key numbers and the search
-index are computed anew and compared. Ends with exit code 1 when something was found and is still so. It may run while
-others work.";
+Examples:
+  docket doctor
+  docket doctor --repair
+  docket --db sqlite:backup.db doctor --json";
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = "Examples:\n  docket doctor\n  docket doctor --repair\n  docket --db sqlite:backup.db doctor --json")]
+#[command(
+    after_help = HELP
+)]
 pub(crate) struct Args {
     /// Put right what can be computed; everything else is only told
     #[arg(long)]

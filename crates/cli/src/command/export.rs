@@ -21,27 +21,35 @@ const IMPORT_BYTES: u64 = 512 * 1024 * 1024;
 /// Longest line of an import: a text at its limit, every character of it escaped, and room for the rest.
 const LINE_BYTES: usize = limits::TEXT_BYTES * 6 * 4;
 
-const EXPORT: &str = "\
-Write all projects, items, edges and notes as lines of JSON.
+const EXPORT_HELP: &str = "\
+The file is sorted and has no derived numbers, so that it can be kept in git and compared. Leases, \
+credentials and the history of events are not in it; `docket backup` keeps those too. With --project only \
+that project is written.
 
-The file is sorted and has no derived numbers, so that it can be kept in git and compared. Leases, credentials and the
-history of events are not in it; `docket backup` keeps those too. With --project only that project is written.";
+Examples:
+  docket export work.jsonl
+  docket --project web export | gzip > web.jsonl.gz";
 
-const IMPORT: &str = "\
-Take in what `docket export` wrote: all of it or nothing.
+const IMPORT_HELP: &str = "\
+Ids and keys stay as they were. A project that is there already keeps its rules and takes in the items; an \
+item that is there already is refused. Errors name the line.
 
-Ids and keys stay as they were. A project that is there already keeps its rules and takes in the items; an item that is
-there already is refused. Errors name the line.";
+Examples:
+  docket import work.jsonl
+  docket import work.jsonl --create      in a fresh clone
+  zcat web.jsonl.gz | docket import -";
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = EXPORT, after_help = "Examples:\n  docket export work.jsonl\n  docket --project web export | gzip > web.jsonl.gz")]
+#[command(after_help = EXPORT_HELP)]
 pub(crate) struct Args {
     /// The file to write [default: standard output]
     path: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = IMPORT, after_help = "Examples:\n  docket import work.jsonl\n  docket import work.jsonl --create      in a fresh clone\n  zcat web.jsonl.gz | docket import -")]
+#[command(
+    after_help = IMPORT_HELP
+)]
 pub(crate) struct ImportArgs {
     /// The file to read; - reads standard input
     path: String,

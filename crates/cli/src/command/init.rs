@@ -18,20 +18,18 @@ use crate::exit::Failure;
 use crate::output::{Paint, escape};
 use crate::session::{Shell, apply_rules, make_folder_of, open, resolve};
 
-const ABOUT: &str = "\
-Make a database here, and show how to connect an agent to it.
+const HELP: &str = "\
+Makes .docket/docket.db (or the database that --db names) with one project, and prints configuration to \
+paste into MCP clients. To run it again with the same answers changes nothing and prints the configuration \
+again.
 
-Makes .docket/docket.db (or the database that --db names) with one project, and prints configuration to paste into
-MCP clients. To run it again with the same answers changes nothing and prints the configuration again.";
-
-const EXAMPLES: &str = "\
 Examples:
   docket init
   docket init --name \"Web shop\" --prefix WEB
   docket --project web init --preset standard --dir ~/work/web";
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = HELP)]
 pub(crate) struct Args {
     /// The project's name for people [default: the folder's name]
     #[arg(long, value_name = "NAME")]

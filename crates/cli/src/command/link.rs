@@ -8,20 +8,17 @@ use super::values;
 use crate::exit::{Failure, Names};
 use crate::session::{Access, Session, Shell};
 
-const ABOUT: &str = "\
-Make an edge between two items.
+const HELP: &str = "\
+Kinds: blocks, is-blocked-by, relates-to, supersedes, duplicate-of. An edge that could never be satisfied, \
+because items would wait for each other, is refused.
 
-Kinds: blocks, is-blocked-by, relates-to, supersedes, duplicate-of. An edge that could never be satisfied, because items
-would wait for each other, is refused.";
-
-const EXAMPLES: &str = "\
 Examples:
   docket link WEB-4 blocks WEB-7
   docket link WEB-7 is-blocked-by WEB-4 --unblock-at review
   docket link WEB-9 duplicate-of WEB-7";
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = HELP)]
 pub(crate) struct Args {
     /// Where it begins
     from: String,

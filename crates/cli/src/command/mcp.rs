@@ -17,20 +17,17 @@ use crate::session::{Caller, Shell, apply_rules, make_folder_of, open};
 /// The project that is made when nobody names one and there is none.
 pub(super) const DEFAULT_PROJECT: &str = "default";
 
-const ABOUT: &str = "\
-Serve agents over MCP on standard input and output.
+const HELP: &str = "\
+The database is made when it is missing, and so is the project. Only the protocol is written to standard \
+output; the log goes to standard error. Several servers may run on one database at the same time.
 
-The database is made when it is missing, and so is the project. Only the protocol is written to standard output; the
-log goes to standard error. Several servers may run on one database at the same time.";
-
-const EXAMPLES: &str = "\
 Examples:
   docket mcp
   docket mcp --project web --actor subagent:parser-1
   docket --db sqlite:/srv/work.db mcp --surface task-orchestrator";
 
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = HELP)]
 pub(crate) struct Args {
     /// The set of tools to serve
     #[arg(long, value_name = "NAME", default_value = surfaces()[0])]

@@ -158,6 +158,7 @@ impl Configuration {
             || self.schemas.is_some()
             || self.project.preset.is_some()
             || self.project.name.is_some()
+            || self.project.prefix.is_some()
     }
 }
 

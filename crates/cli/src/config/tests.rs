@@ -310,14 +310,14 @@ fn files_that_were_named_must_be_there() {
 
 #[test]
 fn a_database_is_named_by_kind_and_path() {
-    let place = around(Path::new("/work/here"));
+    let place = around(Path::new("/home/ann/here"));
     for (named, path) in [
-        ("sqlite:a.db", "/work/here/a.db"),
+        ("sqlite:a.db", "/home/ann/here/a.db"),
         ("SQLite:/x/a.db", "/x/a.db"),
         ("sqlite:///x/a.db", "/x/a.db"),
-        ("a.db", "/work/here/a.db"),
-        ("./a:b.db", "/work/here/./a:b.db"),
-        ("sqlite:odd:name.db", "/work/here/odd:name.db"),
+        ("a.db", "/home/ann/here/a.db"),
+        ("./a:b.db", "/home/ann/here/./a:b.db"),
+        ("sqlite:odd:name.db", "/home/ann/here/odd:name.db"),
     ] {
         let found = place.database(Some(named)).expect(named);
         assert_eq!((found.path, found.origin), (PathBuf::from(path), Origin::Named), "{named}");

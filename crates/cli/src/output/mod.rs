@@ -42,7 +42,7 @@ impl Paint {
     }
 
     fn styled(self, text: &str, style: Style) -> String {
-        if self.colour { text.style(style).to_string() } else { text.to_owned() }
+        if self.colour && !text.is_empty() { text.style(style).to_string() } else { text.to_owned() }
     }
 }
 

@@ -29,6 +29,9 @@ impl Rows {
             table.enforce_styling();
         }
         table.set_header(header.iter().map(|name| Cell::new(name).add_attribute(Attribute::Dim)));
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
         Self { table, paint }
     }
 
@@ -42,7 +45,7 @@ impl Rows {
 
     /// The table, a line to a row.
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.table.lines().map(|line| line.trim_end().strip_prefix(' ').unwrap_or(line.trim_end()).to_owned()).collect()
+        self.table.lines().map(|line| line.trim_end().to_owned()).collect()
     }
 }
 

@@ -57,8 +57,12 @@ pub struct ClaimNext {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Offer {
-    /// The claim and its item, if there was one.
-    pub held: Option<(Box<Held>, Box<Item>)>,
+    /// The claim, if there was work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Box<Held>>,
+    /// The item it is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Box<Item>>,
     /// How many ready items were passed over, because they collide with live claims or ask for more.
     pub passed_over: usize,
     /// Earlier claims that ended because the agent may hold no more.
@@ -102,8 +106,12 @@ impl Command for ClaimNext {
             {
                 return Ok(Decision::Look(Box::new(look(Some((last.derived.rank, last.number))))));
             }
-            let nothing =
-                Offer { held: None, passed_over: seen.passed_over + candidates.len(), auto_released: Vec::new() };
+            let nothing = Offer {
+                held: None,
+                item: None,
+                passed_over: seen.passed_over + candidates.len(),
+                auto_released: Vec::new(),
+            };
             return Ok(Decision::done(crate::store::ChangeSet::default(), nothing));
         };
         let mut draft = Draft::new(call, seen);
@@ -111,7 +119,7 @@ impl Command for ClaimNext {
         let auto_released = release_oldest(&mut draft, holder, &BTreeSet::from([chosen.id]))?;
         let item = draft.expect(chosen.id)?.clone();
         let passed_over = seen.passed_over + candidates.iter().position(|item| item.id == chosen.id).unwrap_or(0);
-        let offer = Offer { held: Some((Box::new(held), Box::new(item))), passed_over, auto_released };
+        let offer = Offer { held: Some(Box::new(held)), item: Some(Box::new(item)), passed_over, auto_released };
         Ok(Decision::done(draft.finish(), offer))
     }
 }

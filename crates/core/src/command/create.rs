@@ -158,6 +158,7 @@ pub struct CreatedNote {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Created {
     /// One for each item asked for, in order.
+    #[serde(with = "super::each")]
     pub items: Vec<Result<CreatedItem, Error>>,
     /// The edges.
     pub edges: Vec<Edge>,

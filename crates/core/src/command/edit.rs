@@ -121,6 +121,7 @@ pub struct Edit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edited {
     /// The items.
+    #[serde(with = "super::each")]
     pub items: Vec<Result<Item, Error>>,
 }
 

@@ -5,6 +5,7 @@ mod claim;
 mod claim_next;
 mod close_tree;
 mod create;
+mod each;
 mod edit;
 mod import;
 mod link;

@@ -65,6 +65,7 @@ pub struct ItemNotes {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotesPut {
     /// One for each note asked for, in order.
+    #[serde(with = "super::each")]
     pub notes: Vec<Result<WrittenNote, Error>>,
     /// What each item written to still owes.
     pub items: BTreeMap<ItemId, ItemNotes>,

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::edit::descendants;
-use super::{check_batch, guard};
+use super::{caller, check_batch};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
+use crate::gates::check_holder;
 use crate::limits;
 use crate::model::{ItemId, ItemRef};
 use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
@@ -41,6 +42,7 @@ pub struct RemovedItem {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removed {
     /// The items.
+    #[serde(with = "super::each")]
     pub items: Vec<Result<RemovedItem, Error>>,
 }
 
@@ -96,7 +98,7 @@ impl Remove {
             ));
         }
         for each in beneath.iter().chain(std::iter::once(&id)) {
-            guard(draft, draft.expect(*each)?, None, None)?;
+            check_holder(draft.expect(*each)?, caller(draft.call, None, None)?, draft.now)?;
         }
         for each in beneath.iter().rev().chain(std::iter::once(&id)) {
             draft.remove_item(*each, None);

@@ -18,6 +18,9 @@ pub struct Call {
     pub policy: DegradedMode,
     /// The caller's name for the request.
     pub request: Option<RequestId>,
+    /// Whose name it is, where parts of a request state actors and the whole does not: two actors behind one principal
+    /// do not share names.
+    pub requester: Option<Name>,
     /// Randomness for the ids that the request makes.
     pub seed: u128,
 }
@@ -36,13 +39,12 @@ impl Call {
         }
     }
 
-    /// Where the answer to this request is kept, if it has a name. Two actors behind one principal do not share names.
+    /// Where the answer to this request is kept, if it has a name.
     pub(crate) fn answer_key(&self, operation: &'static str) -> Option<AnswerKey> {
         let request = self.request.clone()?;
-        let principal = match &self.by {
-            Some(who) => {
-                Name::parse(&format!("{} {}", self.principal, who.actor.id)).unwrap_or_else(|_| who.actor.id.clone())
-            }
+        let requester = self.requester.as_ref().or(self.by.as_ref().map(|who| &who.actor.id));
+        let principal = match requester {
+            Some(id) => Name::parse(&format!("{} {id}", self.principal)).unwrap_or_else(|_| id.clone()),
             None => self.principal.clone(),
         };
         Some(AnswerKey { principal, operation, request })

@@ -6,7 +6,7 @@ mod notes;
 mod ownership;
 mod transition;
 
-pub use ownership::{Caller, check_owner, renew};
+pub use ownership::{Caller, check_holder, check_owner, renew};
 
 use crate::engine::Draft;
 use crate::error::{Gate, Refusal};

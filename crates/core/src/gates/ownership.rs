@@ -29,6 +29,11 @@ pub fn check_owner(item: &Item, caller: Caller<'_>, now: Timestamp) -> Result<()
     if !caller.stated && caller.fence.is_none() {
         return Ok(());
     }
+    check_holder(item, caller, now)
+}
+
+/// The same rule without that exception, for what cannot be taken back.
+pub fn check_holder(item: &Item, caller: Caller<'_>, now: Timestamp) -> Result<(), Error> {
     let Some(refusal) = refusal(item, caller, now) else { return Ok(()) };
     let reason = refusal.reason.unwrap_or(Reason::AlreadyClaimed);
     let (kind, code) = if reason == Reason::ForeignClaim {

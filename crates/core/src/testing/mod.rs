@@ -101,6 +101,7 @@ impl World {
             by: actor.map(attribution),
             policy: DegradedMode::default(),
             request: None,
+            requester: None,
             seed: self.calls.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835),
         }
     }

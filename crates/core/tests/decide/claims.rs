@@ -16,7 +16,7 @@ fn next(scene: &mut Scene, actor: &str, wanted: Wanted) -> Result<Offer, Error> 
 }
 
 fn next_id(scene: &mut Scene, actor: &str) -> Option<ItemId> {
-    next(scene, actor, Wanted::default()).expect("an answer").held.map(|(held, _)| held.item)
+    next(scene, actor, Wanted::default()).expect("an answer").held.map(|held| held.item)
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn an_agent_is_handed_only_what_it_can_do() {
     };
     assert_eq!(next(&mut scene, "ann", able(&["rust"])).expect("an answer").held, None);
     let held = next(&mut scene, "bob", able(&["rust", "gpu", "go"])).expect("an answer").held.expect("he can");
-    assert_eq!(held.0.item, hard);
+    assert_eq!(held.item, hard);
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn wanted_work_can_be_narrowed() {
     ];
     for (index, (wanted, expected)) in cases.into_iter().enumerate() {
         let held = next(&mut scene, &format!("agent-{index}"), wanted).expect("an answer").held.expect("there is one");
-        assert_eq!(held.0.item, expected, "case {index}");
+        assert_eq!(held.item, expected, "case {index}");
     }
 }
 
@@ -262,4 +262,22 @@ fn a_rejecting_policy_lets_nobody_claim_unverified() {
         scene.world.run(&call, &Claim { project: World::project(), claims, releases: vec![], ready_only: false });
     let error = refused.expect_err("unverified");
     assert_eq!((error.code, error.reason), (Code::Forbidden, Reason::RejectedByPolicy));
+}
+
+#[test]
+fn nobody_removes_what_another_agent_holds() {
+    for actor in [None, Some("bob"), Some("ann")] {
+        let mut scene = Scene::task_orchestrator();
+        let item = scene.item("x");
+        scene.claim(item, "ann").expect("nobody holds it");
+        let call = scene.world.call(actor);
+        let remove = docket_core::command::Remove {
+            project: World::project(),
+            items: vec![item.into()],
+            recursive: false,
+            atomic: true,
+        };
+        let removed = scene.world.run(&call, &remove);
+        assert_eq!(removed.is_ok(), actor == Some("ann"), "{actor:?}");
+    }
 }

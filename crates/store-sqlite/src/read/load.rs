@@ -83,7 +83,7 @@ fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, link
         "SELECT id FROM projects".clone_into(&mut projects);
     }
     if let Some(project) = named_project(script, &scope.project) {
-        projects.push_str(&format!(" UNION {project}"));
+        projects = format!("{projects} UNION {project}");
         named = format!("p.id IS ({project})");
     }
     statement.rows(

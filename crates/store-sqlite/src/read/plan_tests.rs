@@ -140,7 +140,8 @@ async fn candidates_come_in_order_from_their_index() {
             let scope = Scope { project, candidates: Some(wanted.clone()), ..Scope::default() };
             planner.assert_searches(what, load(&planner, &scope)).await;
             let steps = planner.steps(load(&planner, &scope)).await;
-            let by_rank = |step: &str| step.contains("COVERING INDEX items_ready (project_id=? AND role=? AND offered=?");
+            let by_rank =
+                |step: &str| step.contains("COVERING INDEX items_ready (project_id=? AND role=? AND offered=?");
             let ordered: Vec<i64> = steps.iter().filter(|(_, step)| by_rank(step)).map(|(part, _)| *part).collect();
             assert!(ordered.is_empty() == beneath, "{what}: {steps:#?}");
             let sorts = |(part, step): &(i64, String)| ordered.contains(part) && step.contains("TEMP B-TREE");

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use docket_core::model::{Item, ItemId, Name, Tag};
+use docket_core::model::{Complexity, Item, ItemId, Name, Tag, Text, Timestamp};
 use docket_core::search;
 use docket_core::store::{ItemChange, Touched};
 use serde::Serialize;
@@ -76,7 +76,7 @@ struct State<'i> {
 }
 
 #[derive(Serialize)]
-struct Claim<'i> {
+struct Lease<'i> {
     holder: Option<&'i str>,
     claimed_at: Option<i64>,
     claim_expires_at: Option<i64>,
@@ -116,7 +116,7 @@ struct Whole<'i> {
     #[serde(flatten)]
     state: State<'i>,
     #[serde(flatten)]
-    claim: Claim<'i>,
+    claim: Lease<'i>,
     #[serde(flatten)]
     derived: Derived,
     #[serde(flatten)]
@@ -271,15 +271,15 @@ fn content(item: &Item) -> Content<'_> {
         parent_id: item.parent.map(|id| Hex(id.as_uuid())),
         depth: item.depth,
         title: item.title.as_str(),
-        description: item.description.as_ref().map(|text| text.as_str()),
+        description: item.description.as_ref().map(Text::as_str),
         summary: item.summary.as_str(),
         priority: item.priority.code(),
-        complexity: item.complexity.map(|complexity| complexity.get()),
+        complexity: item.complexity.map(Complexity::get),
         item_type: item.item_type.as_ref().map(Name::as_str),
         tags: &item.tags,
         traits: &item.traits,
-        metadata: item.metadata.as_ref().map(|text| text.as_str()),
-        properties: item.properties.as_ref().map(|text| text.as_str()),
+        metadata: item.metadata.as_ref().map(Text::as_str),
+        properties: item.properties.as_ref().map(Text::as_str),
         requires_verification: item.requires_verification,
         touches: &item.touches,
         needs: &item.needs,
@@ -300,12 +300,12 @@ fn state(item: &Item) -> State<'_> {
     }
 }
 
-fn claim(item: &Item) -> Claim<'_> {
+fn claim(item: &Item) -> Lease<'_> {
     let claim = item.claim.as_ref();
-    Claim {
+    Lease {
         holder: claim.map(|claim| claim.holder.as_str()),
         claimed_at: claim.map(|claim| claim.claimed_at.as_millis()),
-        claim_expires_at: claim.and_then(|claim| claim.expires_at).map(|time| time.as_millis()),
+        claim_expires_at: claim.and_then(|claim| claim.expires_at).map(Timestamp::as_millis),
         original_claimed_at: claim.map(|claim| claim.original_claimed_at.as_millis()),
         claim_ttl: claim.map(|claim| claim.ttl_seconds),
         fence: item.fence.0,

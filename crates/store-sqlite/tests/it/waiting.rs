@@ -27,8 +27,8 @@ async fn a_waiter_hears_of_commits_here_and_in_another_process() {
         let writer = if round % 2 == 0 { &bench.store } else { &other };
         writer.execute(Box::new(Put(something(&bench)))).await.expect("written");
         let committed = Instant::now();
-        let (head, heard) = waiting.await.expect("no panic");
-        assert_eq!(head.expect("a number"), round);
+        let (number, heard) = waiting.await.expect("no panic");
+        assert_eq!(number.expect("a number"), round);
         let delay = heard.saturating_duration_since(committed);
         assert!(delay < Duration::from_millis(100), "heard after {delay:?} in round {round}");
     }

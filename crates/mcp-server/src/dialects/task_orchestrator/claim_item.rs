@@ -310,7 +310,7 @@ async fn next(
     let command = ClaimNext { project: session.project().clone(), wanted, ttl };
     let call = session.call(Some(by), Some(request));
     let offer = session.engine().claim_next_waiting(call, command, wait, tokio::time::sleep).await?;
-    let row = if let Some((held, item)) = offer.held {
+    let row = if let (Some(held), Some(item)) = (offer.held, offer.item) {
         ClaimRow { title: Some(item.title.to_string()), ..held_row(*held) }
     } else {
         let open = Filter { project: session.project().clone(), roles: vec![role], count: true, ..Filter::default() };
