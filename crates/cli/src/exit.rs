@@ -4,9 +4,7 @@ use docket_core::store::StoreError;
 use docket_core::{Code, Error, Invalid, Kind, Reason};
 
 use crate::config::ConfigError;
-
-/// Items by their keys and titles, as people know them.
-pub(crate) type Names = std::collections::BTreeMap<docket_core::model::ItemId, String>;
+use crate::names::Names;
 
 /// Everything was done.
 pub(crate) const OK: u8 = 0;

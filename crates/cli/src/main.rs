@@ -5,6 +5,7 @@ mod command;
 mod config;
 mod exit;
 mod logging;
+mod names;
 mod output;
 mod session;
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use docket_core::command::SetProject;
 use docket_core::engine::Call;
 use docket_core::model::{
-    ActorClaim, ActorKind, Attribution, DegradedMode, Item, ItemId, ItemRef, Key, Name, Project, ProjectId, Slug,
-    Verification,
+    ActorClaim, ActorKind, Attribution, DegradedMode, Item, ItemId, ItemRef, Key, Name, Project, ProjectId, RequestId,
+    Slug, Verification,
 };
 use docket_core::store::{Around, ProjectRef, Store, StoreError};
 use docket_core::{Code, Engine, Error, Kind, Reason, echo, limits};
@@ -19,7 +19,8 @@ use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
 use crate::args::Globals;
 use crate::config::Configuration;
 use crate::config::locate::{Location, Origin, Surroundings};
-use crate::exit::{Failure, Names};
+use crate::exit::Failure;
+use crate::names::Names;
 use crate::output::Output;
 
 /// What is known before anything is opened.
@@ -47,6 +48,7 @@ pub(crate) struct Session {
     /// All projects of the database.
     pub(crate) projects: Vec<Project>,
     caller: Caller,
+    request: Option<RequestId>,
     chosen: Chosen,
 }
 
@@ -142,6 +144,8 @@ impl Shell {
         let config = self.configuration()?;
         let caller = self.caller(&config)?;
         let named = self.named_project()?;
+        let request = self.globals.request_id.as_deref().map(RequestId::parse).transpose();
+        let request = request.map_err(|invalid| invalid.at("--request-id"))?;
         let store = self.open_store(access, config.durability.unwrap_or_default()).await?;
         let mut session = Session {
             engine: Engine::new(Arc::clone(&store) as Arc<dyn Store>),
@@ -149,6 +153,7 @@ impl Shell {
             store,
             out: self.out,
             caller,
+            request,
             chosen: Chosen::None(Box::new(Error::not_found("no project"))),
         };
         session.chosen = choose(&session.projects, named.as_ref(), config.project.slug.as_ref())?;
@@ -203,7 +208,7 @@ impl Session {
 
     /// The circumstances of one request.
     pub(crate) fn call(&self) -> Call {
-        self.caller.call()
+        Call { request: self.request.clone(), ..self.caller.call() }
     }
 
     /// Who acts.
@@ -214,12 +219,10 @@ impl Session {
     /// Items by key and title; those that are gone are left out.
     pub(crate) async fn names(&self, items: impl IntoIterator<Item = ItemId>) -> Result<Names, Failure> {
         let wanted: BTreeSet<ItemRef> = items.into_iter().map(ItemRef::Id).collect();
-        let mut names = Names::new();
+        let mut names = Names::default();
         for page in wanted.into_iter().collect::<Vec<_>>().chunks(limits::PAGE) {
             let seen = self.engine.show(&ProjectRef::Any, page, Around::default()).await?;
-            names.extend(seen.items.values().map(|item| {
-                (item.id, format!("{} \"{}\"", self.key(item), crate::output::escape::line(item.title.as_str())))
-            }));
+            seen.items.values().for_each(|item| names.add(item.id, self.key(item), &item.title));
         }
         Ok(names)
     }

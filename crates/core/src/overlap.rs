@@ -4,8 +4,8 @@ use crate::model::{Item, ItemId, Name};
 use crate::store::Busy;
 
 /// The live claim that `item` would collide with, if any.
-pub fn collision(item: &Item, busy: &[Busy]) -> Option<ItemId> {
-    busy.iter()
+pub fn collision<'b>(item: &Item, busy: impl IntoIterator<Item = &'b Busy>) -> Option<ItemId> {
+    busy.into_iter()
         .filter(|other| other.item != item.id)
         .find(|other| {
             item.needs.iter().any(|need| other.needs.contains(need))

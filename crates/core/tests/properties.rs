@@ -23,6 +23,7 @@ fn act() -> impl Strategy<Value = Act> {
         4 => (prop::option::of(n.clone()), 0..3_u8, 1..11_i64, any::<bool>(), prop::option::weighted(0.1, prop::sample::select(Role::ALL.to_vec())))
             .prop_map(|(parent, priority, complexity, typed, role)| Act::Create { parent, priority, complexity, typed, role }),
         1 => (n.clone(), prop::option::of(n.clone())).prop_map(|(item, parent)| Act::Reparent { item, parent }),
+        1 => prop::collection::vec((n.clone(), n.clone()), 1..4).prop_map(|moves| Act::ReparentMany { moves }),
         1 => (n.clone(), who.clone()).prop_map(|(item, who)| Act::Rename { item, who }),
         6 => (n.clone(), trigger(), who.clone()).prop_map(|(item, trigger, who)| Act::Move { item, trigger, who }),
         2 => (n.clone(), 0..9_usize, who.clone()).prop_map(|(item, status, who)| Act::MoveTo { item, status, who }),

@@ -94,15 +94,24 @@ impl Fields {
     /// A text that must be there.
     pub(crate) fn need_text(&mut self, name: &str) -> Result<String, Error> {
         let text = self.raw_text(name)?.ok_or_else(|| self.missing(name))?;
-        if text.trim().is_empty() {
-            let field = self.at(name);
-            return Err(Error::validation(Reason::Blank, format!("{field} must not be blank")).at(field));
-        }
+        self.check_blank(name, &text)?;
         Ok(text)
     }
 
-    /// A text parsed into a type; a blank one counts as absent.
+    /// A word parsed into a type: an id, a key, a name, one of a closed set. A blank one is refused: whoever sends one
+    /// meant something, and to take it for nothing would widen what the call is about.
     pub(crate) fn parsed<T>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, Invalid>,
+    ) -> Result<Option<T>, Error> {
+        let Some(text) = self.raw_text(name)? else { return Ok(None) };
+        self.check_blank(name, &text)?;
+        self.parse(name, &text, parse).map(Some)
+    }
+
+    /// Free text parsed into a type; a blank one counts as absent.
+    pub(crate) fn free<T>(
         &mut self,
         name: &str,
         parse: impl FnOnce(&str) -> Result<T, Invalid>,
@@ -117,7 +126,7 @@ impl Fields {
         self.parse(name, &text, parse)
     }
 
-    /// What happens to a field: `null` clears it, a blank text leaves it as it is.
+    /// What happens to a word: `null` clears it, a blank one is refused.
     pub(crate) fn change<T>(
         &mut self,
         name: &str,
@@ -126,9 +135,28 @@ impl Fields {
         match self.given(name) {
             Given::Absent => Ok(Change::Keep),
             Given::Null => Ok(Change::Clear),
-            Given::Value(Value::String(text)) if text.trim().is_empty() => Ok(Change::Keep),
-            Given::Value(Value::String(text)) => self.parse(name, &text, parse).map(Change::Set),
+            Given::Value(Value::String(text)) => {
+                self.check_blank(name, &text)?;
+                self.parse(name, &text, parse).map(Change::Set)
+            }
             Given::Value(other) => Err(wrong_type(&self.at(name), "a string or null", &other)),
+        }
+    }
+
+    /// What happens to free text: `null` clears it, a blank one leaves it as it is.
+    pub(crate) fn change_free<T>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, Invalid>,
+    ) -> Result<Change<T>, Error> {
+        match self.given(name) {
+            Given::Value(Value::String(text)) if text.trim().is_empty() => Ok(Change::Keep),
+            Given::Value(value) => {
+                self.put(name, value);
+                self.change(name, parse)
+            }
+            Given::Absent => Ok(Change::Keep),
+            Given::Null => Ok(Change::Clear),
         }
     }
 
@@ -192,10 +220,32 @@ impl Fields {
         Ok(Some(parts))
     }
 
+    /// The same where an empty list would mean nothing, or everything: it is refused.
+    pub(crate) fn split_some<T: PartialEq>(
+        &mut self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, Invalid>,
+    ) -> Result<Option<Vec<T>>, Error> {
+        let parts = self.split(name, parse)?;
+        if parts.as_ref().is_some_and(Vec::is_empty) {
+            return Err(self.blank(name));
+        }
+        Ok(parts)
+    }
+
     /// The refusal of a field that must be there and is not.
     pub(crate) fn missing(&self, name: &str) -> Error {
         let field = self.at(name);
         Error::validation(Reason::MissingField, format!("{field} is required")).at(field)
+    }
+
+    fn check_blank(&self, name: &str, text: &str) -> Result<(), Error> {
+        if text.trim().is_empty() { Err(self.blank(name)) } else { Ok(()) }
+    }
+
+    fn blank(&self, name: &str) -> Error {
+        let field = self.at(name);
+        Error::validation(Reason::Blank, format!("{field} must not be blank")).at(field)
     }
 
     fn parse<T>(&self, name: &str, text: &str, parse: impl FnOnce(&str) -> Result<T, Invalid>) -> Result<T, Error> {
@@ -242,5 +292,27 @@ mod tests {
         assert!(read.flag("no").is_err());
         assert_eq!(read.need_text("blank").expect_err("blank").reason, Reason::Blank);
         assert_eq!(read.need_text("gone").expect_err("missing").message, "items[2].gone is required");
+    }
+
+    #[test]
+    fn a_blank_word_is_refused_and_a_blank_text_counts_as_absent() {
+        let word = |text: &str| Ok::<_, Invalid>(text.to_owned());
+        for blank in ["", " \n"] {
+            let read = || fields(json!({ "x": blank }));
+            let refused = [
+                read().parsed("x", word).expect_err("a word"),
+                read().change("x", word).expect_err("a word"),
+                read().split_some("x", word).expect_err("a list"),
+            ];
+            for error in refused {
+                assert_eq!((error.reason, error.message.as_str()), (Reason::Blank, "items[2].x must not be blank"));
+            }
+            assert_eq!(read().free("x", word), Ok(None));
+            assert_eq!(read().change_free("x", word), Ok(Change::Keep));
+            assert_eq!(read().split("x", word), Ok(Some(Vec::new())));
+        }
+        assert_eq!(fields(json!({ "x": null })).change_free("x", word), Ok(Change::Clear));
+        assert_eq!(fields(json!({ "x": "y" })).change_free("x", word), Ok(Change::Set("y".to_owned())));
+        assert_eq!(fields(json!({})).parsed("x", word), Ok(None));
     }
 }

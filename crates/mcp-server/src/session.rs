@@ -1,7 +1,10 @@
 //! Who is connected and to what: the circumstances that every call of a connection shares.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
 use docket_core::engine::Call;
-use docket_core::model::{Attribution, DegradedMode, Name, RequestId};
+use docket_core::model::{Attribution, DegradedMode, Item, Key, KeyPrefix, Name, ProjectId, RequestId};
 use docket_core::store::ProjectRef;
 use docket_core::{Engine, Error, Reason};
 use uuid::Uuid;
@@ -27,12 +30,25 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Session {
     settings: Settings,
+    /// A project's prefix never changes, so each is read once.
+    prefixes: Arc<RwLock<Keys>>,
+}
+
+/// What items are called by people, as far as their projects are known.
+#[derive(Clone, Debug, Default)]
+pub struct Keys(Arc<BTreeMap<ProjectId, KeyPrefix>>);
+
+impl Keys {
+    /// The key of an item.
+    pub fn of(&self, item: &Item) -> Option<Key> {
+        self.0.get(&item.project).map(|prefix| Key { prefix: prefix.clone(), number: item.number })
+    }
 }
 
 impl Session {
     /// A connection with these settings.
     pub fn new(settings: Settings) -> Self {
-        Self { settings }
+        Self { settings, prefixes: Arc::default() }
     }
 
     /// The rules.
@@ -45,6 +61,25 @@ impl Session {
         &self.settings.project
     }
 
+    /// The keys of these items. Only the first question about a project asks the store, and a failure costs an answer
+    /// its keys and no more: by then its work may be done.
+    pub async fn keys<'i>(&self, mut items: impl Iterator<Item = &'i Item> + Send) -> Keys {
+        let known = self.prefixes.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if items.all(|item| known.0.contains_key(&item.project)) {
+            return known;
+        }
+        let projects = match self.engine().store().projects().await {
+            Ok(projects) => projects,
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the projects' prefixes could not be read");
+                return known;
+            }
+        };
+        let all = Keys(Arc::new(projects.into_iter().map(|project| (project.id, project.prefix)).collect()));
+        self.prefixes.write().unwrap_or_else(PoisonError::into_inner).clone_from(&all);
+        all
+    }
+
     /// The circumstances of one request, with fresh randomness for the ids it makes.
     pub fn call(&self, by: Option<Attribution>, request: Option<RequestId>) -> Call {
         Call {
@@ -55,6 +90,18 @@ impl Session {
             requester: None,
             seed: Uuid::new_v4().as_u128(),
         }
+    }
+
+    /// The same where the parts of a request state actors of their own. The first of them says whose request id it is,
+    /// if the whole names nobody; it acts in its own part and in no other.
+    pub fn call_of_parts(
+        &self,
+        by: Option<Attribution>,
+        first: Option<&Attribution>,
+        request: Option<RequestId>,
+    ) -> Call {
+        let requester = first.filter(|_| by.is_none()).map(|who| who.actor.id.clone());
+        Call { requester, ..self.call(by, request) }
     }
 
     /// An actor named in an argument, as it is recorded: where the connection's own actor is fixed, that one sent it.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use docket_core::model::{Project, ProjectId, Timestamp};
 
@@ -17,22 +18,25 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(skew: Arc<AtomicI64>) -> Self {
-        Self { clock: Clock { skew, last: AtomicI64::new(0) }, projects: ProjectCache::default() }
+        Self { clock: Clock { skew, seen: Mutex::new(None) }, projects: ProjectCache::default() }
     }
 }
 
-/// The database's time, which never goes backwards: not within this process, and not behind what was recorded.
+/// The database's time, which never goes backwards: not within this process, and not behind what was recorded. Where the
+/// machine's clock was set back, or what was recorded lies ahead of it, time goes on from there at its usual pace: a lease
+/// lasts as long as it was given for, whatever happens to the clock.
 #[derive(Debug)]
 pub(crate) struct Clock {
     skew: Arc<AtomicI64>,
-    last: AtomicI64,
+    /// The latest time seen, in milliseconds, and when that was.
+    seen: Mutex<Option<(i64, Instant)>>,
 }
 
 impl Clock {
     /// An expression for the time.
     pub(crate) fn now(&self, script: &mut Script) -> String {
         let skew = script.int(self.skew.load(Ordering::Relaxed));
-        let last = script.int(self.last.load(Ordering::Relaxed));
+        let last = script.int(self.at_least());
         format!(
             "max(CAST(round(unixepoch('now', 'subsec') * 1000) AS INTEGER) + {skew}, {last}, \
              coalesce((SELECT at FROM events ORDER BY seq DESC LIMIT 1), 0))"
@@ -41,7 +45,17 @@ impl Clock {
 
     /// Remembers what the database answered.
     pub(crate) fn saw(&self, now: Timestamp) {
-        self.last.fetch_max(now.as_millis(), Ordering::Relaxed);
+        if now.as_millis() > self.at_least() {
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some((now.as_millis(), Instant::now()));
+        }
+    }
+
+    /// The latest time seen and what has passed since.
+    fn at_least(&self) -> i64 {
+        let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.map_or(0, |(millis, when)| {
+            millis.saturating_add(i64::try_from(when.elapsed().as_millis()).unwrap_or(i64::MAX))
+        })
     }
 }
 

@@ -164,12 +164,12 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(link);
     }
 
-    /// A connection for one read; busy when none becomes free in time.
+    /// A connection for one read; turned away when none becomes free in time.
     pub(crate) async fn lease(&self) -> Result<Lease<'_>, StoreError> {
         let permit = match tokio::time::timeout(options::READER_WAIT, self.permits.acquire()).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(_)) => return Err(failed("the store is closed")),
-            Err(_) => return Err(StoreError::Busy(None)),
+            Err(_) => return Err(StoreError::Overloaded),
         };
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let link = match idle {

@@ -49,7 +49,7 @@ impl Writer {
     pub(crate) async fn execute(&self, unit: Box<dyn Unit>) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
         self.queue.try_send(Message::Run(unit, reply)).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => StoreError::Busy(None),
+            mpsc::error::TrySendError::Full(_) => StoreError::Overloaded,
             mpsc::error::TrySendError::Closed(_) => failed("the store is closed"),
         })?;
         answer.await.unwrap_or_else(|_| Err(failed("the writer is gone")))

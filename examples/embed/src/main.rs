@@ -42,7 +42,8 @@ async fn main() -> anyhow::Result<()> {
     }
 
     let next = ClaimNext { project: project.clone(), wanted: Wanted::default(), ttl: None };
-    let (held, item) = engine.run(call(), next).await?.held.context("nothing is ready")?;
+    let offer = engine.run(call(), next).await?;
+    let (held, item) = offer.held.zip(offer.item).context("nothing is ready")?;
     println!("claimed {} as {}, fence {}", item.title, held.claim.holder, held.fence.0);
 
     let target = Target::Trigger(Trigger::Complete);

@@ -14,7 +14,24 @@ fn an_id_is_an_id() {
     let item = desk.add(&["One"]);
     let id = desk.field(&item, "id").as_str().expect("an id").to_owned();
     let long = "a".repeat(10_000);
-    for bad in ["../x", "W-", "W-0", "W-01", "W-1 ", "W-1\n", "-1", "W-99999999999", "１-1", "W-１", "abc", "zzzz", "", " ", &long, "W 1"] {
+    for bad in [
+        "../x",
+        "W-",
+        "W-0",
+        "W-01",
+        "W-1 ",
+        "W-1\n",
+        "-1",
+        "W-99999999999",
+        "１-1",
+        "W-１",
+        "abc",
+        "zzzz",
+        "",
+        " ",
+        &long,
+        "W 1",
+    ] {
         let arguments = if bad.starts_with('-') { vec!["item", "show", "--", bad] } else { vec!["item", "show", bad] };
         let error = desk.error(2, &arguments);
         assert_eq!(error["reason"], json!("bad_id"), "{bad:?}: {error}");
@@ -27,7 +44,10 @@ fn an_id_is_an_id() {
     desk.add(&["Two"]);
     let ambiguous = desk.error(2, &["item", "show", &id[..4]]);
     assert_eq!(ambiguous["reason"], json!("ambiguous_id"), "{ambiguous}");
-    assert!(ambiguous["message"].as_str().is_some_and(|said| said.contains("W-1") && said.contains("W-2")), "{ambiguous}");
+    assert!(
+        ambiguous["message"].as_str().is_some_and(|said| said.contains("W-1") && said.contains("W-2")),
+        "{ambiguous}"
+    );
 }
 
 #[test]
@@ -72,13 +92,17 @@ fn a_text_is_looked_at_once() {
     // More than anybody would send, and of it only what is needed to say so is read.
     let huge = vec![b'y'; 8 * 1024 * 1024];
     assert_eq!(desk.run_fed(&huge, &["--json", "note", "set", "W-1", "k", "-"]).error(2)["reason"], json!("too_long"));
-    assert_eq!(desk.run_fed(b"a\xff", &["--json", "note", "set", "W-1", "k", "-"]).error(2)["reason"], json!("bad_utf8"));
+    assert_eq!(
+        desk.run_fed(b"a\xff", &["--json", "note", "set", "W-1", "k", "-"]).error(2)["reason"],
+        json!("bad_utf8")
+    );
 }
 
 #[test]
 fn text_is_stored_as_it_came_and_shown_without_teeth() {
     let desk = Desk::new();
-    let nasty = "<script>alert(1)</script> '; DROP TABLE items;-- \u{202e}txt.exe\u{2066} \u{9b}2J".replace('\u{9b}', "");
+    let nasty =
+        "<script>alert(1)</script> '; DROP TABLE items;-- \u{202e}txt.exe\u{2066} \u{9b}2J".replace('\u{9b}', "");
     let item = desk.add(&[&nasty, "--summary", "\u{1b}]8;;http://evil\u{7}click\u{1b}]8;;\u{7} \u{1b}[2J"]);
     desk.run_fed(b"\x1b]0;owned\x07 \xc2\x9b31m \xe2\x80\xae \r hidden", &["note", "set", &item, "k", "-"]).good();
     desk.ok(&["advance", &item, "start", "--summary", "\u{1b}[1mbold"]);
@@ -163,7 +187,8 @@ fn what_is_repeated_is_short_and_harmless() {
             vec!["search", bad, "--limit", bad],
         ] {
             for json in [false, true] {
-                let arguments: Vec<&str> = if json { ["--json"].iter().chain(&arguments).copied().collect() } else { arguments.clone() };
+                let arguments: Vec<&str> =
+                    if json { ["--json"].iter().chain(&arguments).copied().collect() } else { arguments.clone() };
                 let ran = desk.run(&arguments);
                 assert!([2, 3].contains(&ran.code), "{ran:?}");
                 assert!(is_harmless(&ran.err), "{:?}", ran.err);

@@ -1,5 +1,6 @@
 //! Configuration: applied to the project at start, and refused with file, line and key when it is wrong.
 
+use docket_tests::mcp::Server;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, is_harmless, text};
@@ -12,12 +13,18 @@ fn project_sets(desk: &Desk) -> usize {
 #[test]
 fn rules_are_applied_when_they_differ_and_as_an_event() {
     let desk = Desk::new();
-    desk.write("docket.toml", "[workflow]\nmax_depth = 1\n[schemas.job]\nnotes = [{ key = 'plan', phase = 'queue', required = true }]\n");
+    desk.write(
+        "docket.toml",
+        "[workflow]\nmax_depth = 1\n[schemas.job]\nnotes = [{ key = 'plan', phase = 'queue', required = true }]\n",
+    );
+    let looked = desk.run(&["item", "list"]);
+    assert!(looked.err.contains("has rules that the next write will apply"), "{looked:?}");
     assert_eq!(project_sets(&desk), 1, "looking changes nothing");
     let job = desk.add(&["Job", "--type", "job"]);
     assert_eq!(project_sets(&desk), 2);
     desk.add(&["Other"]);
     assert_eq!(project_sets(&desk), 2, "the same rules are no event");
+    assert_eq!(desk.run(&["item", "list"]).err, "");
     assert!(desk.fails(5, &["advance", &job, "start"]).contains("write plan"));
     let child = desk.add(&["Child", "--parent", &job]);
     assert_eq!(desk.error(2, &["item", "add", "Deep", "--parent", &child])["reason"], json!("too_deep"));
@@ -34,11 +41,33 @@ fn a_server_applies_them_at_its_start() {
     desk.write("docket.toml", "[project]\nslug = 'web'\nname = 'Web'\nprefix = 'WEB'\npreset = 'standard'\n");
     desk.ok(&["--db", "new.db", "mcp"]);
     let made = desk.json(&["--db", "new.db", "project", "show"]);
-    assert_eq!((&made["slug"], &made["prefix"], &made["workflow"]["preset"]), (&json!("web"), &json!("WEB"), &json!("standard")));
+    assert_eq!(
+        (&made["slug"], &made["prefix"], &made["workflow"]["preset"]),
+        (&json!("web"), &json!("WEB"), &json!("standard"))
+    );
     desk.write("docket.toml", "[project]\nslug = 'web'\n[workflow]\nrequire_review = true\n");
     desk.ok(&["--db", "new.db", "mcp"]);
     let rules = desk.json(&["--db", "new.db", "project", "show"]);
     assert_eq!((&rules["workflow"]["requireReview"], &rules["workflow"]["preset"]), (&json!(true), &json!("standard")));
+}
+
+#[test]
+fn a_server_that_asks_for_actors_refuses_moves_without_one() {
+    let desk = Desk::new();
+    let item = desk.add(&["One"]);
+    let id = desk.field(&item, "id");
+    desk.write(".taskorchestrator/config.yaml", "actor_authentication: {enabled: true}\n");
+    let move_it = |actor: Value| json!({ "transitions": [{ "itemId": id, "trigger": "start", "actor": actor }] });
+    let server = Server::start_with(&desk.database(), &[], |command| {
+        command.current_dir(desk.path());
+    });
+    let refused = server
+        .call("advance_item", json!({ "transitions": [{ "itemId": id, "trigger": "start" }] }))
+        .expect("an answer");
+    assert!(refused.content.to_string().contains("actor"), "{refused:?}");
+    assert_eq!(desk.field(&item, "role"), json!("queue"));
+    server.ok("advance_item", move_it(json!({ "id": "a", "kind": "subagent" })));
+    assert_eq!(desk.field(&item, "role"), json!("work"));
 }
 
 #[test]
@@ -90,7 +119,11 @@ fn bad_configuration_stops_every_command_with_file_line_and_key() {
         ("docket.toml", "\u{1b}[31m = 1\n", vec!["docket.toml:1:"]),
         (".taskorchestrator/config.yaml", "work_item_schemas: [", vec!["config.yaml:1"]),
         (".taskorchestrator/config.yaml", "traits:\n  a:\n    notes: 3\n", vec!["config.yaml:3:12", "traits.a.notes"]),
-        (".taskorchestrator/config.yaml", "actor_authentication: {verifier: {type: jwks}}\n", vec!["config.yaml:1:41", "cannot be verified"]),
+        (
+            ".taskorchestrator/config.yaml",
+            "actor_authentication: {verifier: {type: jwks}}\n",
+            vec!["config.yaml:1:41", "cannot be verified"],
+        ),
     ] {
         let desk = Desk::new();
         desk.write(file, content);

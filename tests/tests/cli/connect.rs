@@ -40,7 +40,8 @@ fn the_configuration_that_init_prints_starts_a_server() {
         .expect("a server");
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
-    std::io::Write::write_all(&mut child.stdin.take().expect("its input"), format!("{hello}\n").as_bytes()).expect("it reads");
+    std::io::Write::write_all(&mut child.stdin.take().expect("its input"), format!("{hello}\n").as_bytes())
+        .expect("it reads");
     let output = child.wait_with_output().expect("an end");
     assert_eq!(output.status.code(), Some(0));
     let answer: Value = serde_json::from_slice(&output.stdout).expect("nothing but protocol");
@@ -101,7 +102,8 @@ fn the_database_is_found_from_below_and_from_a_worktree() {
     let tree = desk.path().parent().expect("a folder").join("tree");
     std::fs::create_dir_all(tree.join("sub")).expect("folders");
     desk.write(".git/worktrees/tree/commondir", "../..\n");
-    std::fs::write(tree.join(".git"), format!("gitdir: {}\n", desk.file(".git/worktrees/tree").display())).expect("a file");
+    std::fs::write(tree.join(".git"), format!("gitdir: {}\n", desk.file(".git/worktrees/tree").display()))
+        .expect("a file");
     assert!(from(&tree.join("sub")).contains("Here"), "a worktree finds its main checkout's");
     let other = desk.run(&["init", "--dir", "a"]);
     assert!(other.err.contains("takes its place"), "{other:?}");

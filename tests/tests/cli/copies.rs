@@ -95,7 +95,11 @@ fn what_is_no_database_of_ours_is_refused_and_left_alone() {
         ("newer.db", "newer than"),
     ] {
         let before = std::fs::read(desk.file(file)).expect("a file");
-        for arguments in [vec!["--db", file, "item", "list"], vec!["--db", file, "item", "add", "x"], vec!["restore", file, "--force"]] {
+        for arguments in [
+            vec!["--db", file, "item", "list"],
+            vec!["--db", file, "item", "add", "x"],
+            vec!["restore", file, "--force"],
+        ] {
             let told = desk.fails(3, &arguments);
             assert!(told.contains(said) && told.contains(file), "{arguments:?}: {told}");
         }

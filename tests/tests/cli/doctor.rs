@@ -46,7 +46,8 @@ fn planted_damage_is_found_and_mended() {
     assert!(ran.out.contains("docket doctor --repair"), "{}", ran.out);
     let ran = desk.run(&["--json", "doctor"]);
     let report: Value = serde_json::from_str(&ran.out).expect("JSON");
-    let checks: Vec<&str> = report["rows"].as_array().expect("findings").iter().filter_map(|found| found["check"].as_str()).collect();
+    let checks: Vec<&str> =
+        report["rows"].as_array().expect("findings").iter().filter_map(|found| found["check"].as_str()).collect();
     for check in ["blockers", "moot", "unblocks", "rank", "offered"] {
         assert!(checks.contains(&check), "{check} is not in {checks:?}");
     }
@@ -54,7 +55,11 @@ fn planted_damage_is_found_and_mended() {
     assert_eq!((&mended["rows"], mended["repaired"].as_u64()), (&json!([]), Some(checks.len() as u64)));
     desk.ok(&["doctor"]);
     assert_eq!(desk.field("W-2", "derived")["blockers"], json!(1));
-    assert_eq!(desk.json(&["events", "W-2"])["events"].as_array().map(Vec::len), Some(2), "a repair is no act of anybody's");
+    assert_eq!(
+        desk.json(&["events", "W-2"])["events"].as_array().map(Vec::len),
+        Some(2),
+        "a repair is no act of anybody's"
+    );
 }
 
 #[test]

@@ -10,7 +10,9 @@ use crate::desk::Desk;
 #[test]
 fn done_is_0_and_so_are_help_and_version() {
     let desk = Desk::bare();
-    for arguments in [vec!["--help"], vec!["-h"], vec!["--version"], vec!["help", "item", "add"], vec!["claim", "--help"]] {
+    for arguments in
+        [vec!["--help"], vec!["-h"], vec!["--version"], vec!["help", "item", "add"], vec!["claim", "--help"]]
+    {
         assert!(!desk.ok(&arguments).is_empty(), "{arguments:?}");
     }
 }
@@ -104,8 +106,14 @@ fn every_gate_that_refuses_is_told_with_its_remedy() {
     desk.ok(&["--actor", "agent:other", "claim", &job]);
     let said = desk.fails(5, &["advance", &job, "complete"]);
     for part in [
-        "complete refused", "ownership:", "dependencies:", "notes:", "descendants:", "W-1 \"First\" is in queue, must reach terminal",
-        "write plan", &format!("{child} \"Child\""),
+        "complete refused",
+        "ownership:",
+        "dependencies:",
+        "notes:",
+        "descendants:",
+        "W-1 \"First\" is in queue, must reach terminal",
+        "write plan",
+        &format!("{child} \"Child\""),
     ] {
         assert!(said.contains(part), "{part} is not in {said}");
     }

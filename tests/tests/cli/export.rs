@@ -35,17 +35,30 @@ fn an_export_that_is_imported_exports_the_same() {
     assert_eq!(desk.read("a.jsonl"), desk.ok(&["export"]), "to standard output it is the same");
     desk.ok(&["--db", "copy.db", "doctor"]);
     let copied = desk.json(&["--db", "copy.db", "item", "show", "W-2"]);
-    assert_eq!((&copied["item"]["claim"], &copied["item"]["fence"]), (&Value::Null, &json!(1)), "leases stay behind, fences do not");
-    assert_eq!(desk.json(&["--db", "copy.db", "--project", "here", "item", "add", "New"])["key"], json!("W-6"), "no number twice");
+    assert_eq!(
+        (&copied["item"]["claim"], &copied["item"]["fence"]),
+        (&Value::Null, &json!(1)),
+        "leases stay behind, fences do not"
+    );
+    assert_eq!(
+        desk.json(&["--db", "copy.db", "--project", "here", "item", "add", "New"])["key"],
+        json!("W-6"),
+        "no number twice"
+    );
     assert_eq!(desk.json(&["--db", "copy.db", "why", "W-4"])[0]["obstacles"][0]["reason"], json!("waits-for"));
 }
 
 #[test]
 fn an_export_is_sorted_and_has_nothing_derived() {
     let desk = scene();
-    let lines: Vec<Value> = desk.ok(&["export"]).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let kinds: Vec<&str> = lines.iter().filter_map(|line| line.as_object()?.keys().next().map(String::as_str)).collect();
-    assert_eq!(kinds, ["docket", "project", "project", "item", "item", "item", "item", "edge", "edge", "note", "note", "note"]);
+    let lines: Vec<Value> =
+        desk.ok(&["export"]).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let kinds: Vec<&str> =
+        lines.iter().filter_map(|line| line.as_object()?.keys().next().map(String::as_str)).collect();
+    assert_eq!(
+        kinds,
+        ["docket", "project", "project", "item", "item", "item", "item", "edge", "edge", "note", "note", "note"]
+    );
     let keys: Vec<&str> = lines.iter().filter_map(|line| line["item"]["key"].as_str()).collect();
     assert_eq!(keys, ["W-1", "W-2", "W-4", "O-1"]);
     let notes: Vec<&str> = lines.iter().filter_map(|line| line["note"]["key"].as_str()).collect();
@@ -85,7 +98,11 @@ fn an_import_is_all_or_nothing_and_its_errors_name_the_line() {
         (with(5, lines[4].replace("\"needs\":", "\"neds\":")), 2, vec!["in.jsonl:5: ", "unknown field \"neds\""]),
         (with(5, lines[4].replace("\"depth\":1", "\"depth\":2")), 2, vec!["in.jsonl:5: ", "depth"]),
         (with(5, lines[4].replace("W-2", "W-9")), 2, vec!["in.jsonl:5: ", "W-9"]),
-        (with(5, lines[4].replace("\"status\":\"queue\"", "\"status\":\"nowhere\"")), 2, vec!["in.jsonl:5: ", "nowhere"]),
+        (
+            with(5, lines[4].replace("\"status\":\"queue\"", "\"status\":\"nowhere\"")),
+            2,
+            vec!["in.jsonl:5: ", "nowhere"],
+        ),
         (with(4, lines[4].to_owned()), 2, vec!["in.jsonl:5: ", "was in line 4"]),
         (with(4, String::new()), 2, vec!["in.jsonl:", "its parent is not in the file"]),
         (with(8, lines[7].replace(&root, "01a00000-0000-7000-8000-000000000000")), 2, vec!["in.jsonl:8: ", "ends"]),

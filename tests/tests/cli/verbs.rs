@@ -13,33 +13,80 @@ fn items_are_made_shown_listed_changed_and_removed() {
     let desk = Desk::new();
     let epic = desk.add(&["Epic", "--type", "feature"]);
     let task = desk.add(&[
-        "Write the parser", "--parent", &epic, "--priority", "high", "--complexity", "3", "--tags", "parser,urgent",
-        "--traits", "tested", "--touches", "src/**", "--needs", "ci", "--capability", "rust", "--summary", "short",
-        "--description", "long", "--metadata", "m", "--requires-verification",
+        "Write the parser",
+        "--parent",
+        &epic,
+        "--priority",
+        "high",
+        "--complexity",
+        "3",
+        "--tags",
+        "parser,urgent",
+        "--traits",
+        "tested",
+        "--touches",
+        "src/**",
+        "--needs",
+        "ci",
+        "--capability",
+        "rust",
+        "--summary",
+        "short",
+        "--description",
+        "long",
+        "--metadata",
+        "m",
+        "--requires-verification",
     ]);
     assert_eq!((epic.as_str(), task.as_str()), ("W-1", "W-2"));
     let shown = desk.json(&["item", "show", &task]);
     let item = &shown["item"];
     assert_eq!(item["tags"], json!(["parser", "urgent"]));
-    assert_eq!((&item["priority"], &item["complexity"], &item["requiresVerification"]), (&json!("high"), &json!(3), &json!(true)));
-    assert_eq!((&item["description"], &item["summary"], &item["metadata"]), (&json!("long"), &json!("short"), &json!("m")));
+    assert_eq!(
+        (&item["priority"], &item["complexity"], &item["requiresVerification"]),
+        (&json!("high"), &json!(3), &json!(true))
+    );
+    assert_eq!(
+        (&item["description"], &item["summary"], &item["metadata"]),
+        (&json!("long"), &json!("short"), &json!("m"))
+    );
     assert_eq!(shown["ancestors"][0]["key"], json!("W-1"));
     let seen = desk.ok(&["item", "show", &task]);
-    for part in ["W-2 Write the parser", "high", "W-1 Epic", "parser, urgent", "src/**", "needs an agent that can rust"] {
+    for part in ["W-2 Write the parser", "high", "W-1 Epic", "parser, urgent", "src/**", "needs an agent that can rust"]
+    {
         assert!(seen.contains(part), "{part} is not in {seen}");
     }
     let id = item["id"].as_str().expect("an id").to_owned();
     assert_eq!(desk.field(&id, "key"), json!("W-2"), "by its id");
     assert_eq!(desk.field(&id.replace('-', "").to_uppercase()[..30], "key"), json!("W-2"), "by the beginning of it");
 
-    desk.ok(&["item", "edit", &task, "--title", "Parse", "--tags", "x", "--label", "soon", "--clear", "complexity,description,parent"]);
+    desk.ok(&[
+        "item",
+        "edit",
+        &task,
+        "--title",
+        "Parse",
+        "--tags",
+        "x",
+        "--label",
+        "soon",
+        "--clear",
+        "complexity,description,parent",
+    ]);
     let item = &desk.json(&["item", "show", &task])["item"];
     assert_eq!((&item["title"], &item["tags"], &item["statusLabel"]), (&json!("Parse"), &json!(["x"]), &json!("soon")));
-    assert_eq!((&item["complexity"], &item["description"], &item["parent"]), (&Value::Null, &Value::Null, &Value::Null));
-    assert_eq!(desk.error(5, &["item", "edit", &task, "--title", "x", "--if-version", "1"])["reason"], json!("version_mismatch"));
+    assert_eq!(
+        (&item["complexity"], &item["description"], &item["parent"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
+    assert_eq!(
+        desk.error(5, &["item", "edit", &task, "--title", "x", "--if-version", "1"])["reason"],
+        json!("version_mismatch")
+    );
 
     let listed = desk.json(&["item", "list", "--sort", "title", "--order", "desc"]);
-    let titles: Vec<&str> = listed["items"].as_array().expect("items").iter().filter_map(|item| item["title"].as_str()).collect();
+    let titles: Vec<&str> =
+        listed["items"].as_array().expect("items").iter().filter_map(|item| item["title"].as_str()).collect();
     assert_eq!((titles, &listed["total"]), (vec!["Parse", "Epic"], &json!(2)));
     assert_eq!(desk.json(&["item", "list", "--tags", "x"])["total"], json!(1));
     assert_eq!(desk.json(&["item", "list", "--type", "feature"])["items"][0]["key"], json!("W-1"));
@@ -104,7 +151,10 @@ fn ready_work_is_found_claimed_moved_and_released() {
 
     assert!(desk.fails(5, &["advance", &high, "start"]).contains("ownership"), "ann does not hold it");
     let moved = desk.json(&["--actor", "agent:a", "advance", &high, "start", "--fence", "1", "--summary", "on it"]);
-    assert_eq!((&moved["fromRole"], &moved["toRole"], &moved["label"]), (&json!("queue"), &json!("work"), &json!("in-progress")));
+    assert_eq!(
+        (&moved["fromRole"], &moved["toRole"], &moved["label"]),
+        (&json!("queue"), &json!("work"), &json!("in-progress"))
+    );
     desk.ok(&["--actor", "agent:a", "release", &high]);
     desk.fails(5, &["--actor", "agent:a", "release", &high]);
     assert_eq!(desk.error(2, &["--actor", "agent:b", "claim", &high, &low])["reason"], json!("claim_limit"));
@@ -113,7 +163,10 @@ fn ready_work_is_found_claimed_moved_and_released() {
     assert_eq!(stale["reason"], json!("claim_lost"), "{stale}");
 
     let refused = desk.fails(5, &["advance", &waiting, "start"]);
-    assert!(refused.contains("dependencies") && refused.contains("W-2 \"High\" is in work, must reach terminal"), "{refused}");
+    assert!(
+        refused.contains("dependencies") && refused.contains("W-2 \"High\" is in work, must reach terminal"),
+        "{refused}"
+    );
     assert!(refused.contains("to mend it"), "{refused}");
     let done = desk.ok(&["--actor", "agent:b", "advance", &high, "complete"]);
     assert!(done.contains("unblocked W-3 \"Waits\""), "{done}");
@@ -171,7 +224,10 @@ fn edges_are_made_in_every_kind_and_removed() {
     let why = desk.ok(&["why", key(5)]);
     assert!(why.contains("a duplicate of W-1") && why.contains("→"), "{why}");
     let all = desk.json(&["why"]);
-    let reasons = |key: &str| all.as_array().expect("items").iter().find(|why| why["item"]["key"] == key).expect("the item")["obstacles"].clone();
+    let reasons = |key: &str| {
+        all.as_array().expect("items").iter().find(|why| why["item"]["key"] == key).expect("the item")["obstacles"]
+            .clone()
+    };
     assert_eq!(reasons("W-2")[0]["reason"], json!("waits-for"));
     assert_eq!(reasons("W-1"), json!([]));
     let blocked = desk.json(&["blocked"]);
@@ -218,11 +274,18 @@ fn events_tell_who_did_what_and_can_be_followed() {
     let said = desk.ok(&["events"]);
     assert!(said.contains("boss moved W-1 \"One\"  queue → work (start): go"), "{said}");
     let events = desk.json(&["events", &item, "--limit", "1"]);
-    assert_eq!((&events["events"][0]["verb"], &events["events"][0]["by"]["actor"]["kind"]), (&json!("moved"), &json!("orchestrator")));
+    assert_eq!(
+        (&events["events"][0]["verb"], &events["events"][0]["by"]["actor"]["kind"]),
+        (&json!("moved"), &json!("orchestrator"))
+    );
     assert_eq!(desk.json(&["events", "--since", "1h"])["events"].as_array().map(Vec::len), Some(3));
     assert_eq!(desk.json(&["events", "--since", "2999-01-01T00:00:00Z"])["events"], json!([]));
 
-    let mut follower = desk.command(&["--json", "events", "--follow", "--limit", "1"]).stdout(Stdio::piped()).spawn().expect("a follower");
+    let mut follower = desk
+        .command(&["--json", "events", "--follow", "--limit", "1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a follower");
     let mut lines = BufReader::new(follower.stdout.take().expect("its output")).lines();
     let mut next = || serde_json::from_str::<Value>(&lines.next().expect("a line").expect("a line")).expect("JSON");
     assert_eq!(next()["verb"], json!("moved"));
@@ -249,7 +312,9 @@ fn projects_are_made_shown_and_kept_apart() {
     desk.fails(2, &["--project", "third", "item", "list"]);
     assert!(desk.ok(&["--project", "second", "project", "show"]).contains("in_review"));
     assert!(desk.fails(5, &["project", "set", "second", "--prefix", "X"]).contains("people have written them down"));
-    assert!(desk.fails(5, &["project", "set", "second", "--preset", "task-orchestrator"]).contains("keeps its statuses"));
+    assert!(
+        desk.fails(5, &["project", "set", "second", "--preset", "task-orchestrator"]).contains("keeps its statuses")
+    );
     desk.ok(&["project", "set", "second", "--name", "Renamed"]);
     desk.write("docket.toml", "[project]\nslug = 'second'\n");
     assert_eq!(desk.json(&["project", "show"])["name"], json!("Renamed"), "docket.toml says which");
@@ -268,6 +333,20 @@ fn a_status_is_as_good_as_a_trigger() {
     assert!(desk.fails(5, &["advance", &item, "complete"]).contains("resume"));
     desk.ok(&["advance", &item, "RESUME"]);
     assert_eq!(desk.field(&item, "status"), json!("in_progress"));
+}
+
+#[test]
+fn a_request_with_a_name_takes_effect_once() {
+    let desk = Desk::new();
+    let first = desk.json(&["item", "add", "Once", "--request-id", "r-1"]);
+    let again = desk.json(&["item", "add", "Once", "--request-id", "r-1"]);
+    assert_eq!(first, again, "the same answer");
+    assert_eq!(desk.json(&["item", "list"])["total"], json!(1), "one effect");
+    assert_eq!(desk.error(5, &["item", "add", "Other", "--request-id", "r-1"])["reason"], json!("request_id_reused"));
+    desk.ok(&["--actor", "agent:b", "item", "add", "Other", "--request-id", "r-1"]);
+    for bad in [String::new(), "x".repeat(256)] {
+        assert_eq!(desk.error(2, &["item", "add", "Other", "--request-id", &bad])["reason"], json!("bad_request_id"));
+    }
 }
 
 #[test]

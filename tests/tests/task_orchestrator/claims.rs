@@ -212,6 +212,27 @@ fn only_the_holder_moves_a_claimed_item() {
 }
 
 #[test]
+fn an_actor_of_one_entry_is_not_lent_to_the_others() {
+    let world = World::new();
+    let (held, other) = (world.item("held"), world.item("other"));
+    world.claim("agent-1", &held);
+    let answer = world.ok(
+        "advance_item",
+        json!({ "transitions": [
+            { "itemId": other, "trigger": "start", "actor": subagent("agent-1") }, { "itemId": held, "trigger": "start" },
+            { "itemId": other, "trigger": "block" },
+        ]}),
+    );
+    let rows = &answer["results"];
+    assert_eq!((&rows[0]["applied"], &rows[0]["actor"]["id"]), (&json!(true), &json!("agent-1")));
+    assert_eq!((&rows[1]["applied"], &rows[1]["errorCode"]), (&json!(false), &json!("not_claim_holder")));
+    assert_eq!(rows[2]["applied"], true);
+    let moves = &world.ok("get_context", json!({ "since": "2020-01-01T00:00:00Z" }))["recentTransitions"];
+    assert!(moves[0].get("actor").is_none(), "nobody said who put it aside: {}", moves[0]);
+    assert_eq!(moves[1]["actor"]["id"], "agent-1");
+}
+
+#[test]
 fn cascades_pass_by_claims() {
     let world = World::new();
     let parent = world.item("parent");

@@ -15,7 +15,7 @@ fn one_item_with_its_notes_gate_and_claim() {
         (&answer["mode"], &answer["item"]),
         (
             &json!("item"),
-            &json!({ "id": id, "title": "JWT Handler", "role": "queue", "tags": "feature-task", "depth": 0 })
+            &json!({ "id": id, "key": answer["item"]["key"], "title": "JWT Handler", "role": "queue", "tags": "feature-task", "depth": 0 })
         )
     );
     assert_eq!(
@@ -137,4 +137,27 @@ fn a_session_resumes_with_what_moved_meanwhile() {
         assert_eq!(answer["recentTransitions"].as_array().map(Vec::len), Some(count), "limit {limit}");
     }
     assert_eq!(world.err("get_context", json!({ "since": "2026-01-01" }))["field"], "since");
+}
+
+#[test]
+fn a_list_that_is_cut_says_so() {
+    let world = World::new();
+    let fill = |role: &str, count: usize| {
+        let items: Vec<Value> = (0..count).map(|n| json!({ "title": format!("{role} {n}"), "role": role })).collect();
+        assert_eq!(world.ok("manage_items", json!({ "operation": "create", "items": items }))["created"], count);
+    };
+    let ask = |arguments: Value| world.ok("get_context", arguments)["truncated"].clone();
+    let since = json!({ "since": "2020-01-01T00:00:00Z" });
+    fill("work", 150);
+    fill("review", 150);
+    fill("blocked", 199);
+    assert_eq!((ask(json!({})), ask(since.clone())), (Value::Null, Value::Null), "300 active, but no role is cut");
+    fill("blocked", 2);
+    assert_eq!(
+        (ask(json!({})), ask(since.clone())),
+        (json!(true), Value::Null),
+        "a resumed session lists no blocked ones"
+    );
+    fill("review", 51);
+    assert_eq!(ask(since), true);
 }

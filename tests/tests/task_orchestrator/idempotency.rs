@@ -98,6 +98,37 @@ fn an_id_belongs_to_the_actor_who_uses_it() {
 }
 
 #[test]
+fn an_id_belongs_to_the_actor_of_the_first_entry_where_the_call_names_none() {
+    let world = World::new();
+    let (a, b, request) = (world.item("a"), world.item("b"), fresh());
+    let note = |item: &str, agent: &str| {
+        let notes = json!([{ "itemId": item, "key": "k", "role": "work", "actor": subagent(agent) }]);
+        world.ok("manage_notes", json!({ "operation": "upsert", "notes": notes, "requestId": request }))
+    };
+    let go = |item: &str, agent: &str| {
+        let transitions = json!([{ "itemId": item, "trigger": "start", "actor": subagent(agent) }]);
+        world.ok("advance_item", json!({ "transitions": transitions, "requestId": request }))
+    };
+    assert_eq!((&note(&a, "one")["upserted"], &note(&b, "two")["upserted"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (&go(&a, "one")["summary"]["succeeded"], &go(&b, "two")["summary"]["succeeded"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(go(&a, "one")["summary"]["succeeded"], 1, "a retry");
+}
+
+#[test]
+fn a_tree_is_answered_again_when_its_parent_is_gone() {
+    let world = World::new();
+    let parent = world.item("parent");
+    let tree = json!({ "root": { "title": "r" }, "parentId": parent, "requestId": fresh() });
+    let first = world.ok("create_work_tree", tree.clone());
+    world.ok("manage_items", json!({ "operation": "delete", "ids": [parent], "recursive": true }));
+    assert_eq!(world.ok("create_work_tree", tree), first);
+    assert_eq!(items(&world), 0);
+}
+
+#[test]
 fn an_id_that_is_no_uuid_counts_all_the_same() {
     let world = World::new();
     let first = world.ok("manage_items", creating("my own name"));

@@ -34,7 +34,7 @@ fn children_are_created_under_a_shared_parent() {
     assert_eq!(
         *first,
         json!({
-            "id": first["id"], "title": "Design API schema", "depth": 1, "role": "queue", "priority": "high",
+            "id": first["id"], "key": first["key"], "title": "Design API schema", "depth": 1, "role": "queue", "priority": "high",
             "requiresVerification": false, "tags": "task-implementation", "type": null,
         })
     );
@@ -54,6 +54,7 @@ fn a_new_item_has_the_documented_defaults() {
             "createdAt",
             "depth",
             "id",
+            "key",
             "modifiedAt",
             "priority",
             "role",
@@ -203,7 +204,7 @@ fn an_update_changes_only_what_it_names() {
 }
 
 #[test]
-fn null_clears_what_can_be_empty_and_blank_leaves_it() {
+fn null_clears_what_can_be_empty_and_a_blank_text_leaves_it() {
     let world = World::new();
     let full = json!({
         "title": "t", "description": "d", "summary": "s", "statusLabel": "l", "metadata": "m", "tags": "a", "type": "y",
@@ -213,7 +214,7 @@ fn null_clears_what_can_be_empty_and_blank_leaves_it() {
     let before = world.get(&id);
     update(
         &world,
-        json!({ "id": id, "title": "", "description": "", "summary": "", "statusLabel": "", "metadata": "", "tags": "", "type": "", "properties": "" }),
+        json!({ "id": id, "description": "", "summary": "", "statusLabel": "", "metadata": " ", "properties": "" }),
     );
     update(&world, json!({ "id": id, "title": null, "summary": null, "priority": null, "complexity": null }));
     let mut after = world.get(&id);
@@ -226,6 +227,32 @@ fn null_clears_what_can_be_empty_and_blank_leaves_it() {
     let cleared = world.get(&id);
     for field in ["description", "statusLabel", "metadata", "tags", "type", "properties"] {
         assert!(cleared.get(field).is_none(), "{field} is still there");
+    }
+}
+
+#[test]
+fn a_blank_title_name_or_parent_is_refused() {
+    let world = World::new();
+    let parent = world.item("parent");
+    let id = world.made(json!({ "title": "t", "type": "y", "tags": "a", "priority": "high", "parentId": parent }));
+    let before = world.get(&id);
+    for field in ["title", "type", "tags", "priority", "parentId"] {
+        for blank in ["", " "] {
+            let answer = update(&world, json!({ "id": id, "summary": "new", field: blank }));
+            assert_eq!((&answer["updated"], &answer["failed"]), (&json!(0), &json!(1)), "{field}");
+            let said = error_of(&answer);
+            assert!(said.starts_with(&format!("items[0].{field} must not be blank")), "{said}");
+        }
+    }
+    assert_eq!(world.get(&id), before);
+    for field in ["title", "type", "priority", "role", "parentId"] {
+        let mut item =
+            json!({ "title": "t", "description": "", "summary": "", "statusLabel": "", "metadata": "", "tags": "" });
+        assert_eq!(create(&world, json!([item]))["created"], 1, "texts and lists may be empty");
+        item[field] = json!(" ");
+        let answer = create(&world, json!([item]));
+        assert_eq!((&answer["created"], &answer["failed"]), (&json!(0), &json!(1)), "{field}");
+        assert!(error_of(&answer).contains("must not be blank"), "{answer}");
     }
 }
 

@@ -10,6 +10,7 @@ mod dependencies;
 mod errors;
 mod idempotency;
 mod items;
+mod keys;
 mod next;
 mod notes;
 mod overview;

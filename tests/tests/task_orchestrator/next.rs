@@ -22,7 +22,7 @@ fn ready_work_is_ranked_by_priority_and_then_the_easiest() {
     let row = &answer["recommendations"][2];
     assert_eq!(
         *row,
-        json!({ "itemId": row["itemId"], "title": "c", "role": "queue", "priority": "medium", "complexity": null })
+        json!({ "itemId": row["itemId"], "key": row["key"], "title": "c", "role": "queue", "priority": "medium", "complexity": null })
     );
     assert_eq!(each(&next(&world, json!({}))["recommendations"], "title"), ["a"], "one, when nothing is said");
 }
@@ -39,7 +39,7 @@ fn details_and_ancestors_come_on_request() {
         answer,
         json!({
             "recommendations": [{
-                "itemId": id, "title": "Design login flow", "role": "queue", "priority": "high", "complexity": 2, "summary": "Create wireframes",
+                "itemId": id, "key": answer["recommendations"][0]["key"], "title": "Design login flow", "role": "queue", "priority": "high", "complexity": 2, "summary": "Create wireframes",
                 "tags": "task-implementation", "parentId": parent, "ancestors": [{ "id": parent, "title": "parent", "depth": 0 }],
             }],
             "total": 1,

@@ -82,6 +82,8 @@ fn whoever_writes_is_remembered() {
     let verification = json!({ "status": "unchecked", "verifier": "noop" });
     assert_eq!((&answer["notes"][0]["actor"], &answer["notes"][0]["verification"]), (&actor, &verification));
     assert!(answer["notes"][1].get("actor").is_none());
+    let anonymous = world.ok("query_notes", json!({ "operation": "get", "id": answer["notes"][1]["id"] }));
+    assert!(anonymous.get("actor").is_none(), "the actor of one note is not lent to another: {anonymous}");
     let stored = world.ok("query_notes", json!({ "operation": "get", "id": answer["notes"][0]["id"] }));
     assert_eq!((&stored["actor"], &stored["verification"]), (&actor, &verification));
     assert_eq!(

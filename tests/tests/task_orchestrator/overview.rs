@@ -18,7 +18,7 @@ fn one_item_is_shown_in_full_with_its_children_in_short() {
     assert_eq!(answer["childCounts"], json!({ "queue": 2, "work": 0, "review": 0, "blocked": 0, "terminal": 1 }));
     assert_eq!(
         answer["children"][0],
-        json!({ "id": done, "parentId": root, "title": "Design login flow", "role": "terminal", "statusLabel": "done", "priority": "high", "depth": 1 })
+        json!({ "id": done, "key": answer["children"][0]["key"], "parentId": root, "title": "Design login flow", "role": "terminal", "statusLabel": "done", "priority": "high", "depth": 1 })
     );
     assert_eq!(each(&answer["children"], "title"), ["Design login flow", "a", "b"]);
     let error = world.err("query_items", json!({ "operation": "overview", "itemId": crate::fresh() }));
@@ -45,7 +45,7 @@ fn the_roots_are_shown_with_counts_traits_and_claims() {
     assert_eq!(
         *row,
         json!({
-            "id": root, "title": "Auth Feature", "role": "queue", "priority": "medium", "depth": 0, "tags": "backend", "type": "feature",
+            "id": root, "key": row["key"], "title": "Auth Feature", "role": "queue", "priority": "medium", "depth": 0, "tags": "backend", "type": "feature",
             "traits": ["needs-migration-review"],
             "childCounts": { "queue": 3, "work": 0, "review": 0, "blocked": 0, "terminal": 0 },
             "claimSummary": { "active": 1, "expired": 1, "unclaimed": 1 },
@@ -68,7 +68,7 @@ fn children_come_with_their_own_counts_where_asked_for() {
     assert_eq!(
         answer["items"][0]["children"],
         json!([{
-            "id": child, "parentId": root, "title": "child", "role": "queue", "priority": "medium", "depth": 1, "tags": "backend",
+            "id": child, "key": answer["items"][0]["children"][0]["key"], "parentId": root, "title": "child", "role": "queue", "priority": "medium", "depth": 1, "tags": "backend",
             "type": "feature-task", "traits": ["t"], "childCounts": { "queue": 1, "work": 0, "review": 0, "blocked": 0, "terminal": 0 },
         }])
     );

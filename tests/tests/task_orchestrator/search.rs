@@ -22,10 +22,10 @@ fn rows_are_short_and_leave_out_what_is_not_set() {
     world.made(json!({ "title": "full", "parentId": parent, "tags": "a,b", "type": "y", "statusLabel": "l", "description": "d", "summary": "s" }));
     let answer = search(&world, json!({ "sortOrder": "asc" }));
     assert_eq!(names(&answer), ["items", "limit", "offset", "returned", "total"]);
-    assert_eq!(names(&answer["items"][0]), ["depth", "id", "priority", "role", "title"]);
+    assert_eq!(names(&answer["items"][0]), ["depth", "id", "key", "priority", "role", "title"]);
     assert_eq!(
         names(&answer["items"][1]),
-        ["depth", "id", "parentId", "priority", "role", "statusLabel", "tags", "title", "type"]
+        ["depth", "id", "key", "parentId", "priority", "role", "statusLabel", "tags", "title", "type"]
     );
     assert_eq!((&answer["limit"], &answer["offset"]), (&json!(50), &json!(0)));
 }

@@ -22,7 +22,7 @@ fn the_best_ready_work_is_claimed_and_no_two_agents_get_the_same() {
     );
     assert_eq!(
         names(&row),
-        ["claimExpiresAt", "claimedAt", "claimedBy", "fence", "itemId", "originalClaimedAt", "outcome", "title"]
+        ["claimExpiresAt", "claimedAt", "claimedBy", "fence", "itemId", "key", "originalClaimedAt", "outcome", "title"]
     );
     assert_eq!(take(&world, "agent-2", json!({}))["title"], "second");
     let none = take(&world, "agent-3", json!({}));

@@ -29,12 +29,12 @@ fn a_whole_tree_is_made_in_one_call() {
     let root = &tree["root"];
     assert_eq!(
         *root,
-        json!({ "id": root["id"], "title": "Authentication Feature", "role": "queue", "depth": 0, "tags": "feature", "schemaMatch": false, "expectedNotes": [] })
+        json!({ "id": root["id"], "key": root["key"], "title": "Authentication Feature", "role": "queue", "depth": 0, "tags": "feature", "schemaMatch": false, "expectedNotes": [] })
     );
     let first = &tree["children"][0];
     assert_eq!(
         *first,
-        json!({ "ref": "t1", "id": first["id"], "title": "Design login flow", "role": "queue", "depth": 1, "schemaMatch": false, "expectedNotes": [] })
+        json!({ "ref": "t1", "id": first["id"], "key": first["key"], "title": "Design login flow", "role": "queue", "depth": 1, "schemaMatch": false, "expectedNotes": [] })
     );
     assert_eq!(each(&tree["children"], "ref"), ["t1", "t2", "t3"]);
     let deps = &tree["dependencies"];
@@ -158,13 +158,21 @@ fn a_tree_is_planted_where_its_root_has_room_for_children() {
     );
     assert_eq!((&tree["root"]["depth"], &tree["children"][0]["depth"]), (&json!(2), &json!(3)));
     parent = world.child(&parent, "depth 2");
-    for children in [json!([]), json!([{ "ref": "c", "title": "c" }])] {
-        let error = world
-            .err("create_work_tree", json!({ "root": { "title": "r" }, "children": children, "parentId": parent }));
-        assert_eq!((&error["code"], &error["reason"]), (&json!("VALIDATION_ERROR"), &json!("too_deep")));
-    }
+    let error = world.err(
+        "create_work_tree",
+        json!({ "root": { "title": "r" }, "children": [{ "ref": "c", "title": "c" }], "parentId": parent }),
+    );
+    assert_eq!((&error["code"], &error["reason"]), (&json!("VALIDATION_ERROR"), &json!("too_deep")));
     let error = world.err("create_work_tree", json!({ "root": { "title": "r" }, "parentId": fresh() }));
     assert_eq!(error["code"], "RESOURCE_NOT_FOUND");
+}
+
+#[test]
+fn a_tree_without_children_needs_room_for_them_too() {
+    let world = World::new();
+    let parent = ["a", "b"].iter().fold(world.item("root"), |parent, title| world.child(&parent, title));
+    let error = world.err("create_work_tree", json!({ "root": { "title": "r" }, "parentId": parent }));
+    assert_eq!((&error["code"], &error["reason"]), (&json!("VALIDATION_ERROR"), &json!("too_deep")));
 }
 
 #[test]

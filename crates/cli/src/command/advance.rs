@@ -6,7 +6,8 @@ use docket_core::workflow::Target;
 use docket_core::{Error, Reason};
 
 use super::values;
-use crate::exit::{Failure, Names};
+use crate::exit::Failure;
+use crate::names::{Names, WithKey};
 use crate::output::{Paint, escape};
 use crate::session::{Access, Shell};
 
@@ -60,30 +61,30 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let others =
         applied.cascades.iter().map(|cascade| cascade.item).chain(applied.unblocked.iter().map(|named| named.item));
     let names = session.names(std::iter::once(applied.item).chain(others)).await?;
-    shell.out.answer(&applied, |paint| render(&applied, &names, paint))
+    let answer = WithKey { key: names.key(applied.item), answer: &*applied };
+    shell.out.answer(&answer, |paint| render(&applied, &names, paint))
 }
 
 fn render(applied: &Applied, names: &Names, paint: Paint) -> Vec<String> {
-    let called = |item| names.get(item).cloned().unwrap_or_default();
     let mut lines = vec![format!(
         "{} {} → {}",
-        called(&applied.item),
+        names.of(applied.item),
         escape::line(applied.from_status.as_str()),
         paint.good(&escape::line(applied.to_status.as_str()))
     )];
     for cascade in &applied.cascades {
         if cascade.applied {
-            lines.push(format!("  with it {}: {} → {}", called(&cascade.item), cascade.from_role, cascade.to_role));
+            lines.push(format!("  with it {}: {} → {}", names.of(cascade.item), cascade.from_role, cascade.to_role));
             continue;
         }
-        lines.push(format!("  {} stays in {}:", called(&cascade.item), cascade.from_role));
+        lines.push(format!("  {} stays in {}:", names.of(cascade.item), cascade.from_role));
         for refusal in &cascade.refusals {
             let remedy = paint.dim(&format!("→ {}", escape::line(&refusal.remedy)));
             lines.push(format!("    {}: {}  {remedy}", refusal.gate.as_str(), escape::line(&refusal.message)));
         }
     }
     for free in &applied.unblocked {
-        lines.push(format!("  unblocked {}", called(&free.item)));
+        lines.push(format!("  unblocked {}", names.of(free.item)));
     }
     for note in applied.expected_notes.iter().filter(|note| note.required && !note.filled) {
         let about = paint.dim(&escape::line(&note.description));

@@ -10,7 +10,8 @@ use docket_core::{Code, Error, Kind, Reason};
 use serde::Serialize;
 
 use super::{listing, values};
-use crate::exit::{Failure, Names, code_of};
+use crate::exit::{Failure, code_of};
+use crate::names::{Names, WithKey};
 use crate::output::{Paint, escape, report};
 use crate::session::{Access, Session, Shell};
 
@@ -93,7 +94,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             | ClaimOutcome::NotReady
             | ClaimOutcome::NotFound(_) => None,
         });
-        let ended = claimed.auto_released.iter().map(|item| freed(names.get(item), paint));
+        let ended = claimed.auto_released.iter().map(|item| freed(&names.of(*item), paint));
         held.chain(ended).collect()
     })
 }
@@ -137,7 +138,8 @@ async fn next(shell: &Shell, args: &Args, ttl: Option<Ttl>) -> Result<(), Failur
     let offer = session.engine.claim_next_waiting(session.call(), command, patience, tokio::time::sleep).await?;
     let ids = offer.held.iter().map(|held| held.item).chain(offer.auto_released.iter().copied());
     let names = session.names(ids).await?;
-    shell.out.answer(&offer, |paint| offer_lines(&offer, &names, paint))
+    let key = offer.held.as_ref().and_then(|held| names.key(held.item));
+    shell.out.answer(&WithKey { key, answer: &offer }, |paint| offer_lines(&offer, &names, paint))
 }
 
 fn offer_lines(offer: &Offer, names: &Names, paint: Paint) -> Vec<String> {
@@ -148,7 +150,7 @@ fn offer_lines(offer: &Offer, names: &Names, paint: Paint) -> Vec<String> {
         };
         return vec![paint.dim(&format!("nothing is ready{passed}: `docket why` says why"))];
     };
-    let freed = offer.auto_released.iter().map(|item| freed(names.get(item), paint));
+    let freed = offer.auto_released.iter().map(|item| freed(&names.of(*item), paint));
     std::iter::once(held_line(held, names, paint)).chain(freed).collect()
 }
 
@@ -157,7 +159,7 @@ fn held_line(held: &Held, names: &Names, paint: Paint) -> String {
         .claim
         .expires_at
         .map_or_else(|| "until released".to_owned(), |end| format!("until {}", listing::moment(end)));
-    let item = names.get(&held.item).cloned().unwrap_or_else(|| held.item.to_string());
+    let item = names.of(held.item);
     format!(
         "{} {item} for {} {until}, fence {}",
         paint.good("claimed"),
@@ -166,8 +168,7 @@ fn held_line(held: &Held, names: &Names, paint: Paint) -> String {
     )
 }
 
-fn freed(item: Option<&String>, paint: Paint) -> String {
-    let item = item.map_or("an earlier item", String::as_str);
+fn freed(item: &str, paint: Paint) -> String {
     paint.dim(&format!("released {item}: an agent holds no more at a time than the workflow allows"))
 }
 

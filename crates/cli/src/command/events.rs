@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{listing, values};
-use crate::exit::{Failure, Names};
+use crate::exit::Failure;
+use crate::names::Names;
 use crate::output::{Paint, escape};
 use crate::session::{Access, Session, Shell};
 
@@ -106,7 +107,7 @@ fn line(event: &Event, names: &Names, paint: Paint) -> String {
 
 fn named(id: ItemId, event: &Event, names: &Names) -> String {
     let title = event.data.get("title").and_then(Value::as_str).map(|title| format!("\"{}\"", escape::line(title)));
-    names.get(&id).cloned().or(title).unwrap_or_else(|| id.to_string())
+    names.known(id).or(title).unwrap_or_else(|| id.to_string())
 }
 
 /// What an event says beyond its verb.
@@ -120,7 +121,7 @@ fn details(event: &Event, names: &Names) -> String {
         }
         Verb::Noted | Verb::NoteRemoved => text("key").unwrap_or_default(),
         Verb::Linked | Verb::Unlinked => {
-            let from = event.other.and_then(|other| names.get(&other).cloned()).unwrap_or_default();
+            let from = event.other.and_then(|other| names.known(other)).unwrap_or_default();
             format!("{} {from}", text("kind").unwrap_or_default())
         }
         Verb::Edited => {

@@ -5,7 +5,8 @@ use docket_core::model::{Edge, EdgeKind, Role};
 use docket_core::{Error, Invalid, Reason, echo};
 
 use super::values;
-use crate::exit::{Failure, Names};
+use crate::exit::Failure;
+use crate::names::Names;
 use crate::session::{Access, Session, Shell};
 
 const HELP: &str = "\
@@ -102,9 +103,8 @@ fn kind_of(text: &str) -> Result<(EdgeKind, bool), Failure> {
 }
 
 fn line(edge: &Edge, names: &Names) -> String {
-    let called = |item| names.get(item).cloned().unwrap_or_default();
     let at = edge.unblock_at.map_or_else(String::new, |role| format!(" until {role}"));
-    format!("{} {} {}{at}", called(&edge.from), super::item::relation(edge, true), called(&edge.to))
+    format!("{} {} {}{at}", names.of(edge.from), super::item::relation(edge, true), names.of(edge.to))
 }
 
 async fn names(session: &Session, edges: &[Edge]) -> Result<Names, Failure> {

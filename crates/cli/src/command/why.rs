@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{listing, values};
-use crate::exit::{Failure, Names};
+use crate::exit::Failure;
+use crate::names::Names;
 use crate::output::{Paint, escape};
 use crate::session::{Access, Session, Shell};
 
@@ -63,7 +64,6 @@ fn render(session: &Session, reasons: &[Why], names: &Names, paint: Paint) -> Ve
 
 /// What stands in the way of an item, and what would clear it.
 pub(super) fn obstacle(obstacle: &Obstacle, names: &Names, paint: Paint) -> String {
-    let called = |item: &ItemId| names.get(item).cloned().unwrap_or_else(|| item.to_string());
     let what = match &obstacle.what {
         What::Closed => "it is closed".to_owned(),
         What::Blocked => "it was put aside".to_owned(),
@@ -71,18 +71,18 @@ pub(super) fn obstacle(obstacle: &Obstacle, names: &Names, paint: Paint) -> Stri
         What::WaitsFor(blocker) => {
             format!(
                 "waits for {}, in {}, to reach {}",
-                called(&blocker.item),
+                names.of(blocker.item),
                 blocker.current_role,
                 blocker.required_role
             )
         }
-        What::SupersededBy { item } => format!("superseded by {}", called(item)),
-        What::DuplicateOf { item } => format!("a duplicate of {}", called(item)),
+        What::SupersededBy { item } => format!("superseded by {}", names.of(*item)),
+        What::DuplicateOf { item } => format!("a duplicate of {}", names.of(*item)),
         What::Claimed { until } => until.map_or_else(
             || "claimed until released".to_owned(),
             |until| format!("claimed until {}", listing::moment(until)),
         ),
-        What::CollidesWith { item } => format!("uses what the claimed {} uses", called(item)),
+        What::CollidesWith { item } => format!("uses what the claimed {} uses", names.of(*item)),
         What::NeedsCapabilities { capabilities } => {
             format!("needs an agent that can {}", escape::line(&capabilities.join(", ")))
         }

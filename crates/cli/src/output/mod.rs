@@ -10,7 +10,8 @@ use docket_core::{Error, Reason};
 use owo_colors::{OwoColorize, Style};
 use serde::Serialize;
 
-use crate::exit::{Failure, Names};
+use crate::exit::Failure;
+use crate::names::Names;
 
 /// Whether and how what is printed is coloured and wrapped.
 #[derive(Clone, Copy, Debug, Default)]
@@ -121,7 +122,7 @@ pub(crate) fn report(failure: &Failure, json: bool) {
     let text = match failure {
         Failure::ClosedPipe | Failure::Told(_) => return,
         Failure::Engine(error) | Failure::Refused(error, _) if json => error_json(error),
-        Failure::Engine(error) => error_text(error, &Names::new(), error_paint()),
+        Failure::Engine(error) => error_text(error, &Names::default(), error_paint()),
         Failure::Refused(error, names) => error_text(error, names, error_paint()),
         Failure::Environment(message) if json => error_json(&not_configured(message)),
         Failure::Write(_) if json => error_json(&not_configured(&failure.to_string())),
@@ -165,10 +166,10 @@ pub(crate) fn error_text(error: &Error, names: &Names, paint: Paint) -> String {
             escape::line(&refusal.message)
         ));
         for blocker in &refusal.blockers {
-            let item = names.get(&blocker.item).cloned().unwrap_or_else(|| blocker.item.to_string());
+            let item = names.of(blocker.item);
             lines.push(format!("    {item} is in {}, must reach {}", blocker.current_role, blocker.required_role));
         }
-        for item in refusal.open_items.iter().filter_map(|item| names.get(item)) {
+        for item in refusal.open_items.iter().filter_map(|item| names.known(*item)) {
             lines.push(format!("    {item}"));
         }
         lines.push(format!("    {} {}", paint.dim("to mend it:"), escape::line(&refusal.remedy)));

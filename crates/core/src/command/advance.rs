@@ -20,6 +20,7 @@ pub struct MoveRequest {
     /// A word about it, kept with the event.
     pub summary: Option<Text>,
     /// Who moves it, where that differs from the call's actor.
+    #[serde(serialize_with = "Attribution::id_alone")]
     pub by: Option<Attribution>,
     /// The fence of the caller's claim.
     pub fence: Option<Fence>,
@@ -146,7 +147,6 @@ impl Command for Advance {
         let around = Around {
             ancestors: true,
             open_children: may_end.then(|| may_close(self.moves.len())),
-            open_descendants: may_end.then(|| may_close(self.moves.len()) + limits::OPEN_SHOWN),
             edges: EdgeReach::Shown,
             notes: NoteReach::Heads,
             ..Around::default()

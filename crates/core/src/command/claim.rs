@@ -143,10 +143,20 @@ impl Command for Claim {
                 check_cap(&draft, item, wanted.len())?;
             }
         }
+        // What is handed back goes first, so that handing over in one call is not taken for holding too much; what is
+        // claimed and released in one call is released after it.
+        let late = |item: &ItemRef| seen.resolve(item).is_ok_and(|item| wanted.contains(&item.id));
+        let mut released: Vec<Option<ReleaseResult>> = vec![None; self.releases.len()];
+        for (place, item) in released.iter_mut().zip(&self.releases).filter(|(_, item)| !late(item)) {
+            *place = Some(release(&mut draft, item, &holder));
+        }
         let claims =
             self.claims.iter().map(|request| self.claim(&mut draft, request, &holder)).collect::<Result<_, _>>()?;
         let auto_released = release_oldest(&mut draft, &holder, &wanted)?;
-        let releases = self.releases.iter().map(|item| release(&mut draft, item, &holder)).collect();
+        for (place, item) in released.iter_mut().zip(&self.releases).filter(|(_, item)| late(item)) {
+            *place = Some(release(&mut draft, item, &holder));
+        }
+        let releases = released.into_iter().flatten().collect();
         Ok(Decision::done(draft.finish(), Claimed { claims, releases, auto_released }))
     }
 }

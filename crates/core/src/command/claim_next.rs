@@ -117,7 +117,7 @@ impl Command for ClaimNext {
         let mut draft = Draft::new(call, seen);
         let held = place(&mut draft, chosen.id, holder, self.ttl)?;
         let auto_released = release_oldest(&mut draft, holder, &BTreeSet::from([chosen.id]))?;
-        let item = draft.expect(chosen.id)?.clone();
+        let item = draft.expect(chosen.id)?.brief();
         let passed_over = seen.passed_over + candidates.iter().position(|item| item.id == chosen.id).unwrap_or(0);
         let offer = Offer { held: Some(Box::new(held)), item: Some(Box::new(item)), passed_over, auto_released };
         Ok(Decision::done(draft.finish(), offer))
@@ -142,6 +142,6 @@ impl ClaimNext {
 
     fn suits(&self, item: &Item, seen: &Slice) -> bool {
         item.required_capabilities.iter().all(|needed| self.wanted.capabilities.contains(needed))
-            && collision(item, &seen.busy).is_none()
+            && collision(item, seen.busy.iter().filter(|busy| !seen.held.contains(&busy.item))).is_none()
     }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::advance::refusal_error;
-use super::edit::descendants;
 use super::{caller, check_batch, may_close};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, close_parents, move_alone};
 use crate::error::{Error, Gate, Reason};
@@ -87,7 +86,6 @@ impl Command for CloseTree {
             ancestors: true,
             subtree,
             open_children: Some(may_close(items.len())),
-            open_descendants: matches!(self.what, What::Items(_)).then(|| may_close(items.len()) + limits::OPEN_SHOWN),
             edges: EdgeReach::Shown,
             notes: NoteReach::Heads,
             ..Around::default()
@@ -141,7 +139,7 @@ impl CloseTree {
                         format!("more than {} items lie beneath: close smaller parts", limits::SUBTREE),
                     ));
                 }
-                Ok(descendants(draft, root))
+                Ok(draft.beneath(root))
             }
             What::Items(items) => {
                 check_batch("itemIds", items.len(), limits::BATCH)?;

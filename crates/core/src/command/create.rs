@@ -429,7 +429,7 @@ fn initial_status<'p>(project: &'p Project, new: &NewItem) -> Result<&'p Status,
 }
 
 fn describe(draft: &Draft<'_>, project: &Project, new: &NewItem, id: ItemId) -> Result<CreatedItem, Error> {
-    let item = draft.expect(id)?.clone();
+    let item = draft.expect(id)?.brief();
     let schema = draft.schema(project, &item);
     Ok(CreatedItem {
         local: new.local.clone(),

@@ -130,40 +130,33 @@ impl Command for Edit {
     const NAME: &'static str = "edit";
 
     fn scope(&self, _call: &Call) -> Scope {
-        let mut items: Vec<ItemRef> = self.patches.iter().map(|patch| patch.item.clone()).collect();
-        let mut moves = false;
-        for patch in &self.patches {
-            match &patch.parent {
-                Change::Keep => {}
-                Change::Clear => moves = true,
-                Change::Set(parent) => {
-                    moves = true;
-                    items.push(parent.clone());
-                }
-            }
-        }
+        let parents = self.patches.iter().filter_map(|patch| match &patch.parent {
+            Change::Keep | Change::Clear => None,
+            Change::Set(parent) => Some(parent),
+        });
+        let mut items: Vec<ItemRef> = self.patches.iter().map(|patch| &patch.item).chain(parents).cloned().collect();
         items.sort_unstable();
         items.dedup();
-        let around = if moves {
-            Around {
-                ancestors: true,
-                subtree: Some(limits::SUBTREE),
-                edges: EdgeReach::Shown,
-                waits: true,
-                ..Around::default()
-            }
-        } else {
-            Around::default()
-        };
+        let edges = if self.moves() { EdgeReach::Shown } else { EdgeReach::None };
+        let around = Around { ancestors: self.moves(), edges, ..Around::default() };
         Scope { project: self.project.clone(), items, around, ..Scope::default() }
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Edited>, Error> {
         check_batch("items", self.patches.len(), limits::BATCH)?;
+        if seen.looks == 0 && self.moves() {
+            // Only what moves takes its subtree along; the new parent's may be large.
+            let moved =
+                self.patches.iter().filter(|patch| patch.parent != Change::Keep).map(|patch| patch.item.clone());
+            let around = Around { subtree: Some(limits::SUBTREE), waits: true, ..Around::default() };
+            let look = Scope { project: self.project.clone(), items: moved.collect(), around, ..Scope::default() };
+            return Ok(Decision::Look(Box::new(look)));
+        }
         let mut draft = Draft::new(call, seen);
+        let mut waits = None;
         let mut items = Vec::with_capacity(self.patches.len());
         for patch in &self.patches {
-            let edited = edit(&mut draft, patch);
+            let edited = edit(&mut draft, &mut waits, patch);
             if let (Err(error), true) = (&edited, self.atomic) {
                 return Err(error.clone());
             }
@@ -173,7 +166,14 @@ impl Command for Edit {
     }
 }
 
-fn edit(draft: &mut Draft<'_>, patch: &Patch) -> Result<Item, Error> {
+impl Edit {
+    /// Whether anything moves in the tree.
+    fn moves(&self) -> bool {
+        self.patches.iter().any(|patch| patch.parent != Change::Keep)
+    }
+}
+
+fn edit(draft: &mut Draft<'_>, waits: &mut Option<Waits>, patch: &Patch) -> Result<Item, Error> {
     let id = draft.seen.resolve(&patch.item)?.id;
     let before = draft.expect(id)?.clone();
     if patch.expected_version.is_some_and(|version| version != before.version) {
@@ -196,10 +196,10 @@ fn edit(draft: &mut Draft<'_>, patch: &Patch) -> Result<Item, Error> {
     ])?;
     match &patch.parent {
         Change::Keep => {}
-        Change::Clear => reparent(draft, id, None)?,
+        Change::Clear => reparent(draft, waits, id, None)?,
         Change::Set(parent) => {
             let parent = draft.seen.resolve(parent).map_err(|error| error.at("parentId"))?.id;
-            reparent(draft, id, Some(parent))?;
+            reparent(draft, waits, id, Some(parent))?;
         }
     }
     let now = draft.expect(id)?.clone();
@@ -212,11 +212,11 @@ fn edit(draft: &mut Draft<'_>, patch: &Patch) -> Result<Item, Error> {
     if renewed || draft.expect(id)? != &before {
         draft.record(Verb::Edited, id, None, serde_json::Map::new());
     }
-    draft.expect(id).cloned()
+    Ok(draft.expect(id)?.brief())
 }
 
-/// Puts an item beneath another parent, with everything beneath it.
-fn reparent(draft: &mut Draft<'_>, id: ItemId, parent: Option<ItemId>) -> Result<(), Error> {
+/// Puts an item beneath another parent, with everything beneath it. Later moves of the batch see it there.
+fn reparent(draft: &mut Draft<'_>, waits: &mut Option<Waits>, id: ItemId, parent: Option<ItemId>) -> Result<(), Error> {
     let item = draft.expect(id)?.clone();
     if item.parent == parent {
         return Ok(());
@@ -228,63 +228,47 @@ fn reparent(draft: &mut Draft<'_>, id: ItemId, parent: Option<ItemId>) -> Result
         ));
     }
     let project = draft.project_of(&item)?;
-    if parent == Some(id) {
-        return Err(Error::validation(Reason::Cycle, "an item cannot be its own parent").at("parentId"));
-    }
-    let beneath = descendants(draft, id);
-    if let Some(parent) = parent {
-        if beneath.contains(&parent) {
-            return Err(Error::validation(Reason::Cycle, "the new parent lies beneath the item itself").at("parentId"));
-        }
-        let mut waits = Waits::new(draft.seen.waits.as_ref(), project.workflow.has_gate(Gate::Descendants))?;
-        if let Some(old) = item.parent {
-            waits.remove_child(old, id);
-        }
-        if let Some(path) = waits.cycle_with_parent(parent, id) {
-            return Err(cycle_error(&path).at("parentId"));
-        }
-        if item.role.is_open() {
-            receive(draft, &project, parent)?;
-        }
+    if let Some(parent) = parent
+        && (parent == id || draft.is_beneath(parent, id))
+    {
+        return Err(Error::validation(Reason::Cycle, "an item cannot lie beneath itself").at("parentId"));
     }
     let depth = check_parent(draft, &project, parent)?;
-    let deepest = beneath.iter().filter_map(|id| draft.item(*id)).map(|item| item.depth).max().unwrap_or(item.depth);
-    let new_deepest = u32::from(deepest - item.depth) + u32::from(depth);
-    if new_deepest > u32::from(project.workflow.max_depth) {
+    let beneath = draft.beneath(id);
+    let below = beneath.iter().filter_map(|id| draft.item(*id)).map(|below| below.depth.saturating_sub(item.depth));
+    let deepest = u32::from(below.max().unwrap_or(0)) + u32::from(depth);
+    if deepest > u32::from(project.workflow.max_depth) {
         return Err(Error::validation(
             Reason::TooDeep,
-            format!("depth {new_deepest} exceeds maximum depth of {}", project.workflow.max_depth),
+            format!("depth {deepest} exceeds maximum depth of {}", project.workflow.max_depth),
         )
         .at("parentId"));
+    }
+    let waits = match waits {
+        Some(waits) => waits,
+        None => waits.insert(Waits::new(draft.seen.waits.as_ref(), project.workflow.has_gate(Gate::Descendants))?),
+    };
+    if let Some(path) = parent.and_then(|parent| waits.cycle_with_parent(parent, id)) {
+        return Err(cycle_error(&path).at("parentId"));
+    }
+    if let Some(parent) = parent.filter(|_| item.role.is_open()) {
+        receive(draft, &project, parent)?;
+    }
+    if let Some(old) = item.parent {
+        waits.remove_child(old, id);
+    }
+    if let Some(new) = parent {
+        waits.add_child(new, id);
     }
     draft.edit(id, |item| {
         item.parent = parent;
         item.depth = depth;
     });
     for child in beneath {
-        draft.edit(child, |below| below.depth = below.depth - item.depth + depth);
+        draft.edit(child, |below| below.depth = (below.depth.saturating_sub(item.depth)).saturating_add(depth));
         draft.record(Verb::Edited, child, None, serde_json::Map::new());
     }
     Ok(())
-}
-
-/// Everything beneath an item, parents before children, as it stands in this unit.
-pub(super) fn descendants(draft: &Draft<'_>, id: ItemId) -> Vec<ItemId> {
-    let mut found = vec![id];
-    let mut index = 0;
-    let below: Vec<&Item> = draft.seen.subtree.rows.iter().filter_map(|row| draft.item(*row)).collect();
-    let mut children: std::collections::BTreeMap<ItemId, Vec<ItemId>> = std::collections::BTreeMap::new();
-    for item in below {
-        if let Some(parent) = item.parent {
-            children.entry(parent).or_default().push(item.id);
-        }
-    }
-    while let Some(next) = found.get(index).copied() {
-        found.extend(children.get(&next).into_iter().flatten());
-        index += 1;
-    }
-    found.remove(0);
-    found
 }
 
 fn set<T: Clone>(field: &mut T, value: Option<&T>) {

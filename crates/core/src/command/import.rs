@@ -58,17 +58,12 @@ impl Command for Import {
         self.check_items(&draft, &ordered, &projects)?;
         self.check_edges()?;
         for item in &ordered {
-            let number = item.number;
-            while draft.next_number(item.project) <= number {
-                draft.take_number(item.project);
-            }
+            draft.pass_number(item.project, item.number)?;
             draft.add_item(Item { derived: Derived::default(), ..(*item).clone() }, None);
         }
         // Numbers of items that are gone are not given out again.
         for project in self.projects.iter().filter(|project| !seen.projects.contains_key(&project.id)) {
-            while draft.next_number(project.id) < project.next_number {
-                draft.take_number(project.id);
-            }
+            draft.pass_number(project.id, project.next_number.saturating_sub(1))?;
         }
         for edge in &self.edges {
             draft.add_edge(edge, None);
@@ -133,6 +128,11 @@ impl Import {
             let depth = item.parent.and_then(|parent| by_id.get(&parent)).map_or(0, |parent| parent.depth + 1);
             if item.depth != depth || depth > project.workflow.max_depth {
                 return bad(format!("a depth of {} does not fit its parent", item.depth));
+            }
+            let closed_above =
+                item.parent.and_then(|parent| by_id.get(&parent)).is_some_and(|parent| !parent.role.is_open());
+            if closed_above && item.role.is_open() && project.workflow.has_gate(Gate::Descendants) {
+                return bad("it is open beneath a closed parent".to_owned());
             }
             match project.workflow.status(&item.status) {
                 Some(status) if status.role == item.role && status.outcome == item.outcome => {}

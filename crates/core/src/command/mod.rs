@@ -77,7 +77,7 @@ fn keep_lease_recorded(draft: &mut Draft<'_>, id: ItemId, by: Option<&Attributio
     Ok(())
 }
 
-/// The most that a batch of this length may close, and one to know that there is more.
+/// The most that a batch of this length may close, and some more to name what keeps a parent open.
 fn may_close(batch: usize) -> usize {
-    batch.min(limits::BATCH) + 1
+    batch.min(limits::BATCH) + limits::OPEN_SHOWN
 }

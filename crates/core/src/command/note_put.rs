@@ -22,6 +22,7 @@ pub struct NotePut {
     /// The phase; the schema's, else the item's own, where nothing is said.
     pub phase: Option<Role>,
     pub body: Text,
+    #[serde(serialize_with = "Attribution::id_alone")]
     pub by: Option<Attribution>,
     /// The fence of the caller's claim.
     pub fence: Option<Fence>,

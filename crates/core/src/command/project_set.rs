@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Call, Command, Decision, Draft};
-use crate::error::{Error, Reason};
+use crate::error::{Error, Gate, Reason};
 use crate::model::{KeyPrefix, Project, ProjectId, Slug, Title};
 use crate::store::{ProjectRef, Scope, Slice};
 use crate::workflow::{Schemas, Workflow};
@@ -39,7 +39,7 @@ impl Command for SetProject {
     const NAME: &'static str = "set-project";
 
     fn scope(&self, _call: &Call) -> Scope {
-        Scope { project: ProjectRef::Slug(self.slug.clone()), ..Scope::default() }
+        Scope { project: ProjectRef::Slug(self.slug.clone()), every_project: true, ..Scope::default() }
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<ProjectSet>, Error> {
@@ -69,10 +69,18 @@ impl Command for SetProject {
 
 impl SetProject {
     fn make(&self, draft: &mut Draft<'_>) -> Result<Project, Error> {
-        let letters: String = self.slug.as_str().chars().filter(char::is_ascii_alphanumeric).take(4).collect();
+        let seen = draft.seen;
+        let taken = |prefix: &KeyPrefix| seen.projects.values().any(|project| project.prefix == *prefix);
         let prefix = match &self.prefix {
+            Some(prefix) if taken(prefix) => {
+                return Err(Error::conflict(
+                    Reason::Duplicate,
+                    format!("another project's keys begin with {prefix}: choose another prefix"),
+                )
+                .at("prefix"));
+            }
             Some(prefix) => prefix.clone(),
-            None => KeyPrefix::parse(&letters).or_else(|_| KeyPrefix::parse("ITEM"))?,
+            None => self.free_prefix(taken)?,
         };
         Ok(Project {
             id: ProjectId::from_uuid(draft.new_uuid()),
@@ -87,6 +95,16 @@ impl SetProject {
             next_number: 1,
             version: 1,
             created_at: draft.now,
+        })
+    }
+
+    /// The first letters of the slug, and a number where they are taken.
+    fn free_prefix(&self, taken: impl Fn(&KeyPrefix) -> bool) -> Result<KeyPrefix, Error> {
+        let letters: String = self.slug.as_str().chars().filter(char::is_ascii_alphanumeric).take(4).collect();
+        let base = KeyPrefix::parse(&letters).or_else(|_| KeyPrefix::parse("ITEM"))?;
+        let numbered = (2..u32::MAX).map_while(|number| KeyPrefix::parse(&format!("{base}{number}")).ok());
+        std::iter::once(base.clone()).chain(numbered).find(|prefix| !taken(prefix)).ok_or_else(|| {
+            Error::conflict(Reason::Duplicate, "no prefix is left that begins like the slug: state one").at("prefix")
         })
     }
 
@@ -128,6 +146,13 @@ fn keeps_items(before: &Workflow, after: &Workflow) -> Result<(), Error> {
             )
             .at("workflow"));
         }
+    }
+    if after.has_gate(Gate::Descendants) && !before.has_gate(Gate::Descendants) {
+        return Err(Error::conflict(
+            Reason::BadValue,
+            "the descendants gate cannot be switched on for a project with items: open work may lie beneath closed work",
+        )
+        .at("workflow"));
     }
     if before.ranking != after.ranking {
         return Err(

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::edit::descendants;
 use super::{caller, check_batch};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
@@ -78,7 +77,7 @@ impl Remove {
         if gone.contains(&id) {
             return Ok(RemovedItem { item: id, descendants: 0, already: true });
         }
-        let beneath = descendants(draft, id);
+        let beneath = draft.beneath(id);
         if !beneath.is_empty() && !self.recursive {
             let children = beneath
                 .iter()

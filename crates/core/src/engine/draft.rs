@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use super::Call;
 use super::difference::{changed_fields, fields, touched};
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::limits;
 use crate::model::{
     Attribution, Claim, Edge, EdgeEffect, EdgeId, Event, EventId, Ids, Item, ItemId, Name, Note, NoteHead, NoteId,
-    Project, ProjectId, Timestamp, UnitId, Verb,
+    Project, ProjectId, Role, Timestamp, UnitId, Verb,
 };
 use crate::rank::rank;
 use crate::readiness::is_offered;
@@ -146,59 +146,32 @@ impl<'a> Draft<'a> {
 
     /// Whether a child of `parent` would still be open. A list that was cut short held more than a batch can close.
     pub fn has_open_child(&self, parent: ItemId) -> bool {
-        let seen = self.seen.open_children.get(&parent);
-        let still_open =
-            |id: &ItemId| self.item(*id).is_some_and(|child| child.role.is_open() && child.parent == Some(parent));
-        seen.is_some_and(|children| {
-            children.truncated
-                || children
-                    .rows
-                    .iter()
-                    .any(|id| self.items.get(id).map_or(!self.removed_items.contains(id), |_| still_open(id)))
-        }) || self
-            .items
-            .values()
-            .any(|item| item.parent == Some(parent) && item.role.is_open() && !self.removed_items.contains(&item.id))
+        let open = self.open_children(parent);
+        open.truncated || !open.rows.is_empty()
     }
 
-    /// Descendants of an item that would still be open.
-    pub fn open_descendants(&self, id: ItemId) -> Capped<ItemId> {
-        let Some(seen) = self.seen.open_descendants.get(&id) else { return self.open_in_subtree(id) };
-        let still_open = |id: &&ItemId| match self.items.get(*id) {
-            Some(item) => item.role.is_open(),
+    /// Children that would still be open. Where the descendants gate is on this answers for all descendants: nothing
+    /// open can lie beneath something closed.
+    pub fn open_children(&self, parent: ItemId) -> Capped<ItemId> {
+        let (seen, truncated) = match self.seen.open_children.get(&parent) {
+            Some(open) => (open.rows.as_slice(), open.truncated),
+            None => (self.children.get(&parent).map_or(&[][..], Vec::as_slice), self.seen.subtree.truncated),
+        };
+        let still_open = |id: &&ItemId| match self.items.get(*id).or_else(|| self.seen.items.get(*id)) {
+            Some(child) => child.role.is_open() && child.parent == Some(parent) && !self.removed_items.contains(*id),
+            // Only its id was shown, because it is open.
             None => !self.removed_items.contains(*id),
         };
-        let mut rows: Vec<ItemId> = seen.rows.iter().filter(still_open).copied().collect();
-        let reopened =
-            self.items.values().filter(|item| item.role.is_open() && self.is_beneath(item, id)).map(|item| item.id);
-        for item in reopened.collect::<Vec<_>>() {
-            if !rows.contains(&item) {
-                rows.push(item);
-            }
-        }
-        Capped { rows, truncated: seen.truncated }
+        let mut rows: Vec<ItemId> = seen.iter().filter(still_open).copied().collect();
+        let changed = self.items.values().filter(|item| item.parent == Some(parent) && item.role.is_open());
+        let added: Vec<ItemId> = changed.map(|item| item.id).filter(|id| !rows.contains(id)).collect();
+        rows.extend(added);
+        Capped { rows, truncated }
     }
 
-    /// The same for an item inside a subtree that was shown whole.
-    fn open_in_subtree(&self, id: ItemId) -> Capped<ItemId> {
-        let mut rows = Vec::new();
-        let mut ahead = vec![id];
-        while let Some(next) = ahead.pop() {
-            for child in self.children.get(&next).into_iter().flatten().filter_map(|child| self.item(*child)) {
-                ahead.push(child.id);
-                if child.role.is_open() {
-                    rows.push(child.id);
-                }
-            }
-            if rows.len() > limits::OPEN_SHOWN {
-                return Capped { rows, truncated: true };
-            }
-        }
-        Capped { rows, truncated: self.seen.subtree.truncated }
-    }
-
-    fn is_beneath(&self, item: &Item, ancestor: ItemId) -> bool {
-        let mut next = item.parent;
+    /// Whether an item lies beneath another, as the tree stands in this unit.
+    pub fn is_beneath(&self, item: ItemId, ancestor: ItemId) -> bool {
+        let mut next = self.item(item).and_then(|item| item.parent);
         for _ in 0..=limits::DEPTH {
             match next {
                 Some(id) if id == ancestor => return true,
@@ -206,7 +179,26 @@ impl<'a> Draft<'a> {
                 None => return false,
             }
         }
-        false
+        true
+    }
+
+    /// Everything beneath an item, parents before children, as the tree stands in this unit.
+    pub fn beneath(&self, id: ItemId) -> Vec<ItemId> {
+        let mut children: BTreeMap<ItemId, Vec<ItemId>> = BTreeMap::new();
+        let shown = self.seen.subtree.rows.iter().filter(|row| !self.items.contains_key(row));
+        for item in shown.chain(self.items.keys()).filter_map(|row| self.item(*row)) {
+            if let Some(parent) = item.parent {
+                children.entry(parent).or_default().push(item.id);
+            }
+        }
+        let mut found = vec![id];
+        let mut index = 0;
+        while let Some(next) = found.get(index).copied() {
+            found.extend(children.remove(&next).unwrap_or_default());
+            index += 1;
+        }
+        found.remove(0);
+        found
     }
 
     /// The number of the next item of a project.
@@ -223,6 +215,16 @@ impl<'a> Draft<'a> {
     /// The number the next item of a project would get.
     pub fn next_number(&self, project: ProjectId) -> u32 {
         self.next_numbers.get(&project).or_else(|| self.seen.next_numbers.get(&project)).copied().unwrap_or(1)
+    }
+
+    /// Leaves out the numbers up to this one: an import brings items that have them.
+    pub fn pass_number(&mut self, project: ProjectId, taken: u32) -> Result<(), Error> {
+        let after = taken
+            .checked_add(1)
+            .ok_or_else(|| Error::validation(Reason::BadValue, format!("{taken} is too large a number for an item")))?;
+        let next = self.next_number(project).max(after);
+        self.next_numbers.insert(project, next);
+        Ok(())
     }
 
     /// Makes a project, or gives one new rules.
@@ -269,8 +271,11 @@ impl<'a> Draft<'a> {
     pub fn set_status(&mut self, id: ItemId, to: &Status, label: Option<Name>) {
         let before = self.effects_of(id);
         self.change(id, |item, now| {
-            let entering_blocked = to.role == crate::model::Role::Blocked && item.role != to.role;
-            item.previous_status = entering_blocked.then(|| item.status.clone());
+            item.previous_status = match (item.role, to.role) {
+                (Role::Blocked, Role::Blocked) => item.previous_status.take(),
+                (_, Role::Blocked) => Some(item.status.clone()),
+                (_, Role::Queue | Role::Work | Role::Review | Role::Terminal) => None,
+            };
             if item.role != to.role {
                 item.role_changed_at = now;
             }

@@ -13,7 +13,7 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
     if found.to.role.is_open() {
         return None;
     }
-    let open = draft.open_descendants(attempt.item.id);
+    let open = draft.open_children(attempt.item.id);
     if open.rows.is_empty() && !open.truncated {
         return None;
     }

@@ -30,7 +30,9 @@ impl Attempt<'_> {
     /// Whether the move goes on along the way from queue to terminal, by a start or a completion.
     fn goes_forward(&self) -> bool {
         self.resolved.as_ref().is_ok_and(|found| match found.trigger {
-            Trigger::Start | Trigger::Complete => found.to.role.progress() > self.item.role.progress(),
+            Trigger::Start | Trigger::Complete => {
+                found.to.role.progress() > self.workflow.role_before(self.item).progress()
+            }
             Trigger::Block | Trigger::Hold | Trigger::Resume | Trigger::Cancel | Trigger::Reopen | Trigger::Cascade => {
                 false
             }

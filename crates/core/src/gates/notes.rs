@@ -13,7 +13,7 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
     let project = draft.project_of(attempt.item).ok()?;
     let schema = draft.schema(&project, attempt.item)?;
     // A completion skips phases, so it owes the notes of all of them.
-    let phase = (found.trigger != Trigger::Complete).then_some(attempt.item.role);
+    let phase = (found.trigger != Trigger::Complete).then(|| attempt.workflow.role_before(attempt.item));
     let missing = schema.missing(phase, &draft.note_heads(attempt.item.id));
     if missing.is_empty() {
         return None;

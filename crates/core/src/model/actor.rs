@@ -120,6 +120,14 @@ pub struct Attribution {
     pub verification: Verification,
 }
 
+impl Attribution {
+    /// Serialises the actor's id alone: a request that is sent again with a new proof is the same request.
+    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
+    pub(crate) fn id_alone<S: serde::Serializer>(who: &Option<Self>, serializer: S) -> Result<S::Ok, S::Error> {
+        who.as_ref().map(|who| &who.actor.id).serialize(serializer)
+    }
+}
+
 /// Whose word counts when a proof could not be verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -147,6 +147,12 @@ impl Item {
         self.claim.as_ref().filter(|claim| claim.is_live(now))
     }
 
+    /// The item without its long texts: what answers to writes carry.
+    #[must_use]
+    pub fn brief(&self) -> Self {
+        Self { description: None, metadata: None, properties: None, ..self.clone() }
+    }
+
     /// Whether `holder` holds it now.
     pub fn is_held_by(&self, holder: &Name, now: Timestamp) -> bool {
         self.live_claim(now).is_some_and(|claim| claim.holder == *holder)

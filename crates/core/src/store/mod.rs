@@ -100,6 +100,9 @@ pub enum StoreError {
     /// The database is locked or overloaded.
     #[error("the store is busy")]
     Busy(#[source] Option<Detail>),
+    /// More is asked for than can be done.
+    #[error("the store is over capacity")]
+    Overloaded,
     /// No room is left on the disk.
     #[error("the disk is full")]
     Full(#[source] Option<Detail>),
@@ -133,6 +136,7 @@ impl From<StoreError> for Error {
         let (kind, reason, retry) = match &error {
             StoreError::Conflict => (Kind::Transient, Reason::StoreBusy, Some(50)),
             StoreError::Busy(_) => (Kind::Transient, Reason::StoreBusy, Some(250)),
+            StoreError::Overloaded => (Kind::Shedding, Reason::StoreBusy, Some(250)),
             StoreError::Full(_) => (Kind::Transient, Reason::StoreFull, None),
             StoreError::ReadOnly(_) => (Kind::Permanent, Reason::StoreReadOnly, None),
             StoreError::Corrupt(_) => (Kind::Permanent, Reason::StoreCorrupt, None),

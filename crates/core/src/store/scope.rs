@@ -50,8 +50,6 @@ pub struct Around {
     pub subtree: Option<usize>,
     /// The ids of open children of every named item and ancestor, this many at the most each.
     pub open_children: Option<usize>,
-    /// The ids of open descendants of each named item, this many at the most each.
-    pub open_descendants: Option<usize>,
     /// Edges.
     pub edges: EdgeReach,
     /// Notes.

@@ -97,8 +97,6 @@ pub struct Slice {
     pub items: BTreeMap<ItemId, Item>,
     /// Open children by parent.
     pub open_children: BTreeMap<ItemId, Capped<ItemId>>,
-    /// Open descendants by named item.
-    pub open_descendants: BTreeMap<ItemId, Capped<ItemId>>,
     /// Descendants of all named items, parents before children.
     pub subtree: Capped<ItemId>,
     /// Edges shown.
@@ -180,7 +178,6 @@ impl Slice {
         self.refs.extend(more.refs);
         self.items.extend(more.items);
         self.open_children.extend(more.open_children);
-        self.open_descendants.extend(more.open_descendants);
         self.edges.extend(more.edges);
         self.note_heads.extend(more.note_heads);
         self.notes.extend(more.notes);

@@ -19,6 +19,7 @@ use crate::workflow::{Schema, Schemas, Target, Workflow};
 pub enum Act {
     Create { parent: Option<usize>, priority: u8, complexity: i64, typed: bool, role: Option<Role> },
     Reparent { item: usize, parent: Option<usize> },
+    ReparentMany { moves: Vec<(usize, usize)> },
     Rename { item: usize, who: usize },
     Move { item: usize, trigger: Trigger, who: usize },
     MoveTo { item: usize, status: usize, who: usize },
@@ -130,6 +131,9 @@ impl Act {
                 role: (dice.roll(10) == 0).then(|| Role::ALL[dice.index(5)]),
             },
             5 => Self::Reparent { item, parent: dice.flip().then(|| dice.index(12)) },
+            6 if dice.flip() => {
+                Self::ReparentMany { moves: vec![(item, dice.index(12)), (dice.index(12), dice.index(12))] }
+            }
             6 => Self::Rename { item, who },
             7..=12 => Self::Move { item, trigger, who },
             13 | 14 => Self::MoveTo { item, status: dice.index(9), who },
@@ -179,6 +183,14 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
             patch.parent = parent.and_then(|parent| at(stage, parent)).map_or(Change::Clear, Change::Set);
             let call = stage.call(None);
             Some(stage.run(&call, &Edit { project, patches: vec![patch], atomic: true }).map(|_| ()))
+        }
+        Act::ReparentMany { moves } => {
+            let patch = |(item, parent): &(usize, usize)| {
+                Some(Patch { parent: Change::Set(at(stage, *parent)?), ..Patch::of(at(stage, *item)?) })
+            };
+            let patches = moves.iter().filter_map(patch).collect();
+            let call = stage.call(None);
+            Some(stage.run(&call, &Edit { project, patches, atomic: false }).map(|_| ()))
         }
         Act::Rename { item, who } => {
             let mut patch = Patch::of(at(stage, *item)?);
@@ -306,6 +318,7 @@ fn attempt_more<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
         }
         Act::Create { .. }
         | Act::Reparent { .. }
+        | Act::ReparentMany { .. }
         | Act::Rename { .. }
         | Act::Move { .. }
         | Act::MoveTo { .. }

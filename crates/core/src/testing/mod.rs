@@ -328,12 +328,6 @@ impl World {
                 seen.open_children.insert(*id, Capped::cut(open.map(|item| item.id).collect(), limit));
             }
         }
-        if let Some(limit) = around.open_descendants {
-            for id in named {
-                let open = self.beneath(*id).into_iter().filter(|id| self.items[id].role.is_open());
-                seen.open_descendants.insert(*id, Capped::cut(open.collect(), limit));
-            }
-        }
         if let Some(limit) = around.subtree {
             let mut all = Vec::new();
             for below in named.iter().flat_map(|id| self.beneath(*id)) {

@@ -131,7 +131,7 @@ impl Workflow {
                 remedy: "nothing is to be done".to_owned(),
             });
         }
-        let trigger = Self::counts_as(item, to);
+        let trigger = self.counts_as(item, to);
         if self.transitions == Transitions::Free || self.leads_along(item, to, has_review) {
             return Ok(Move { to, trigger });
         }
@@ -141,25 +141,41 @@ impl Workflow {
         })
     }
 
+    /// The role an item that was put aside had before; any other stands where it stands.
+    pub fn role_before(&self, item: &Item) -> Role {
+        if item.role != Role::Blocked {
+            return item.role;
+        }
+        let before = item.previous_status.as_ref().and_then(|name| self.status(name)).map(|status| status.role);
+        before.filter(|role| *role != Role::Blocked).unwrap_or(Role::Queue)
+    }
+
     /// What a move to a named status counts as, so that gates and labels treat it like the trigger.
-    fn counts_as(item: &Item, to: &Status) -> Trigger {
+    fn counts_as(&self, item: &Item, to: &Status) -> Trigger {
         match (item.role, to.role) {
             (_, Role::Terminal) if to.outcome == Some(Outcome::Cancelled) => Trigger::Cancel,
             (_, Role::Terminal) => Trigger::Complete,
             (_, Role::Blocked) => Trigger::Block,
             (Role::Terminal, Role::Queue | Role::Work | Role::Review) => Trigger::Reopen,
-            (Role::Blocked, Role::Queue | Role::Work | Role::Review) => Trigger::Resume,
-            (Role::Queue | Role::Work | Role::Review, Role::Queue | Role::Work | Role::Review) => Trigger::Start,
+            // Further than it had come, it starts like any other; back to where it was, it resumes.
+            (Role::Blocked, Role::Queue | Role::Work | Role::Review)
+                if to.role.progress() <= self.role_before(item).progress() =>
+            {
+                Trigger::Resume
+            }
+            (Role::Queue | Role::Work | Role::Review | Role::Blocked, Role::Queue | Role::Work | Role::Review) => {
+                Trigger::Start
+            }
         }
     }
 
     /// Guided moves: forward one phase, back to an earlier one, sideways inside a role, aside, closed, reopened.
     fn leads_along(&self, item: &Item, to: &Status, has_review: bool) -> bool {
-        match (item.role, to.role) {
+        match (self.role_before(item), to.role) {
             (Role::Terminal, to_role) => to_role == Role::Queue,
             (from, Role::Terminal) => {
                 to.outcome == Some(Outcome::Cancelled)
-                    || (from != Role::Blocked && (!self.require_review || from == Role::Review))
+                    || (item.role != Role::Blocked && (!self.require_review || from == Role::Review))
             }
             (Role::Queue, Role::Review) => false,
             (Role::Work, Role::Review) => self.reviews(has_review) || self.review_phase == ReviewPhase::Schema,

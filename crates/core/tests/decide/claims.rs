@@ -281,3 +281,27 @@ fn nobody_removes_what_another_agent_holds() {
         assert_eq!(removed.is_ok(), actor == Some("ann"), "{actor:?}");
     }
 }
+
+#[test]
+fn handing_over_in_one_call_releases_the_old_item() {
+    let mut scene = Scene::task_orchestrator();
+    let (old, new) = (scene.item("old"), scene.item("new"));
+    scene.claim(old, "ann").expect("free");
+    let call = scene.world.call(Some("ann"));
+    let claims = vec![ClaimRequest { item: new.into(), ttl: None }];
+    let claim = Claim { project: World::project(), claims, releases: vec![old.into()], ready_only: false };
+    let done = scene.world.run(&call, &claim).expect("an answer");
+    assert_eq!(done.releases[0].outcome, ReleaseOutcome::Released);
+    assert!(done.auto_released.is_empty());
+}
+
+#[test]
+fn an_agent_does_not_collide_with_itself() {
+    let mut scene = Scene::task_orchestrator();
+    let touching = |text: &str| NewItem { touches: vec![name("src/**")], ..NewItem::titled(title(text)) };
+    let first = scene.create(touching("first")).expect("an item");
+    let second = scene.create(touching("second")).expect("an item");
+    assert_eq!(next_id(&mut scene, "ann"), Some(first));
+    assert_eq!(next_id(&mut scene, "bob"), None, "ann is on these paths");
+    assert_eq!(next_id(&mut scene, "ann"), Some(second), "claiming it ends the claim in its way");
+}

@@ -210,3 +210,70 @@ fn a_long_chain_is_checked_without_deep_recursion() {
     waits.add_edge(last);
     assert!(waits.find_cycle().is_some());
 }
+
+fn reparent_together(scene: &mut Scene, moves: &[(ItemId, ItemId)], atomic: bool) -> Vec<Result<(), Error>> {
+    let call = scene.world.call(None);
+    let patch = |(item, parent): &(ItemId, ItemId)| Patch {
+        parent: Change::Set((*parent).into()),
+        ..Patch::of((*item).into())
+    };
+    let edit = Edit { project: World::project(), patches: moves.iter().map(patch).collect(), atomic };
+    match scene.world.run(&call, &edit) {
+        Ok(edited) => edited.items.into_iter().map(|item| item.map(|_| ())).collect(),
+        Err(error) => vec![Err(error)],
+    }
+}
+
+#[test]
+fn moves_of_one_batch_see_each_other() {
+    let mut scene = Scene::task_orchestrator();
+    let (a, b) = (scene.item("a"), scene.item("b"));
+    let c = scene.child(a, "c");
+    let moved = reparent_together(&mut scene, &[(a, b), (b, c)], false);
+    assert!(moved[0].is_ok(), "a beneath b");
+    assert_eq!(moved[1].as_ref().expect_err("b beneath c, which lies beneath b by now").reason, Reason::Cycle);
+    scene.world.check();
+    let d = scene.item("d");
+    assert!(reparent_together(&mut scene, &[(b, d)], true)[0].is_ok());
+    assert_eq!((scene.get(b).depth, scene.get(a).depth, scene.get(c).depth), (1, 2, 3));
+    scene.world.check();
+}
+
+#[test]
+fn depths_follow_when_a_batch_moves_parent_and_child() {
+    let mut scene = Scene::task_orchestrator();
+    let (a, b, d) = (scene.item("a"), scene.item("b"), scene.item("d"));
+    let c = scene.child(a, "c");
+    let moved = reparent_together(&mut scene, &[(a, b), (b, d)], true);
+    assert!(moved.iter().all(Result::is_ok), "{moved:?}");
+    assert_eq!((scene.get(b).depth, scene.get(a).depth, scene.get(c).depth), (1, 2, 3));
+    scene.world.check();
+}
+
+#[test]
+fn moves_of_one_batch_cannot_make_a_deadlock_together() {
+    let mut scene = Scene::new(Workflow::standard());
+    let (left, right) = (scene.item("left"), scene.item("right"));
+    let (first, second) = (scene.item("first"), scene.item("second"));
+    blocks(&mut scene, right, first, None).expect("an edge");
+    blocks(&mut scene, left, second, None).expect("an edge");
+    let moved = reparent_together(&mut scene, &[(first, left), (second, right)], false);
+    assert!(moved[0].is_ok());
+    assert_eq!(moved[1].as_ref().expect_err("each half would wait for the other").reason, Reason::Cycle);
+    scene.world.check();
+}
+
+#[test]
+fn a_refused_move_opens_no_parent() {
+    let mut workflow = Workflow::task_orchestrator();
+    workflow.close_parents = docket_core::workflow::Lifecycle::AutoReopen;
+    workflow.max_depth = 1;
+    let mut scene = Scene::new(workflow);
+    let root = scene.item("root");
+    let closed = scene.child(root, "closed");
+    scene.must(closed, docket_core::model::Trigger::Complete);
+    let item = scene.item("item");
+    let moved = reparent_together(&mut scene, &[(item, closed)], false);
+    assert_eq!(moved[0].as_ref().expect_err("too deep").reason, Reason::TooDeep);
+    assert!(!scene.get(closed).role.is_open(), "nothing has changed");
+}

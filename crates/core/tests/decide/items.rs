@@ -217,3 +217,27 @@ fn request_ids_are_short_and_plain() {
     assert!(RequestId::parse(&"é".repeat(255)).is_ok());
     assert_eq!(RequestId::parse(&"x".repeat(256)).expect_err("too long").reason, Reason::BadRequestId);
 }
+
+#[test]
+fn projects_get_prefixes_of_their_own() {
+    use docket_core::command::SetProject;
+    use docket_core::model::{KeyPrefix, Slug};
+    let mut scene = Scene::task_orchestrator();
+    let mut make = |slug: &str, prefix: Option<&str>| {
+        let set = SetProject {
+            slug: Slug::parse(slug).expect("a slug"),
+            name: None,
+            prefix: prefix.map(|text| KeyPrefix::parse(text).expect("a prefix")),
+            workflow: None,
+            schemas: None,
+            must_be_new: true,
+        };
+        let call = scene.world.call(None);
+        scene.world.run(&call, &set).map(|set| set.project.prefix.to_string())
+    };
+    assert_eq!(make("docket-api", None).expect("a project"), "DOCK");
+    assert_eq!(make("docket-web", None).expect("a project"), "DOCK2");
+    assert_eq!(make("docket-ios", None).expect("a project"), "DOCK3");
+    let refused = make("other", Some("DOCK")).expect_err("the prefix is taken");
+    assert_eq!((refused.code, refused.reason), (Code::Conflict, Reason::Duplicate));
+}

@@ -263,7 +263,7 @@ fn descendants_keep_a_parent_open_where_the_gate_is_on() {
     for trigger in [Trigger::Complete, Trigger::Cancel] {
         let refused = scene.advance(root, trigger).expect_err("a leaf is open");
         assert_eq!(refused.refusals[0].gate, Gate::Descendants);
-        assert!(refused.refusals[0].open_items.contains(&leaf));
+        assert!(refused.refusals[0].open_items.contains(&middle));
     }
     let closed = scene.close_beneath(root, false);
     assert!(closed.iter().all(|(_, closed)| *closed));
@@ -340,4 +340,35 @@ fn closing_a_subtree_never_closes_over_an_open_part() {
         assert_eq!(closed, [(leaf, false), (middle, false)], "the leaf is ann's, so its parent stays open too");
         scene.world.check();
     }
+}
+
+fn move_to(scene: &mut Scene, item: docket_core::model::ItemId, status: &str) -> Result<(), docket_core::Error> {
+    let target = docket_core::workflow::Target::Status(docket_core::testing::name(status));
+    scene.advance_by(item, target, None, None).map(|_| ())
+}
+
+#[test]
+fn no_gate_is_walked_around_by_way_of_blocked() {
+    let mut scene = Scene::with_schema(Workflow::standard(), &[("plan", Role::Queue), ("proof", Role::Work)]);
+    let blocker = scene.item("blocker");
+    let item = scene.typed("x");
+    scene.link(blocker, item, None);
+    scene.must(item, Trigger::Block);
+    for (status, expected) in
+        [("in_progress", vec![Gate::Dependencies, Gate::Notes]), ("in_review", vec![Gate::Transition])]
+    {
+        let refused = move_to(&mut scene, item, status).expect_err("it was in the queue, and its blocker is open");
+        assert_eq!(refused.refusals.iter().map(|refusal| refusal.gate).collect::<Vec<_>>(), expected, "{status}");
+    }
+    move_to(&mut scene, item, "ready").expect("back to the queue");
+}
+
+#[test]
+fn moving_about_inside_blocked_keeps_where_it_came_from() {
+    let mut scene = Scene::new(Workflow::standard());
+    let item = scene.item("x");
+    scene.must(item, Trigger::Start);
+    scene.must(item, Trigger::Block);
+    move_to(&mut scene, item, "waiting_for_input").expect("sideways");
+    assert_eq!(scene.must(item, Trigger::Resume).to_status.as_str(), "in_progress");
 }

@@ -52,19 +52,6 @@ pub(super) fn add_relatives(script: &mut Script, statement: &mut Statement, arou
             &format!("{parents} n"),
         );
     }
-    if let Some(most) = around.open_descendants {
-        let most = script.limit(most.saturating_add(1));
-        statement.rows(
-            "descendants",
-            &format!(
-                "json_array(hex(n.id), (SELECT group_concat(hex(o.id), '') FROM (WITH RECURSIVE down (id, role) AS ( \
-                    SELECT c.id, c.role FROM items c WHERE c.parent_id = n.id \
-                    UNION ALL SELECT c.id, c.role FROM down CROSS JOIN items c ON c.parent_id = down.id \
-                 ) SELECT id FROM down WHERE role < {TERMINAL} LIMIT {most}) o))"
-            ),
-            "named n",
-        );
-    }
     shown
 }
 

@@ -135,7 +135,7 @@ fn beneath(script: &mut Script, wanted: &Candidates) -> Option<String> {
     let parent = wanted.parent.map(|id| script.uuid(id.as_uuid()));
     let inside = under.map(|under| {
         format!(
-            "(WITH RECURSIVE down (id) AS (SELECT {under} UNION ALL \
+            "(WITH RECURSIVE down (id) AS (SELECT {under} UNION \
              SELECT c.id FROM down CROSS JOIN items c ON c.parent_id = down.id) SELECT id FROM down) d"
         )
     });

@@ -26,7 +26,6 @@ pub(super) struct Seen {
     bodies: Vec<NoteRow>,
     notes: Vec<NoteRow>,
     children: Vec<(ItemId, Packed)>,
-    descendants: Vec<(ItemId, Packed)>,
     subtree: Packed,
     held: Packed,
     picked: Packed,
@@ -64,7 +63,6 @@ impl Seen {
         slice.items = self.items.into_iter().map(Item::from).map(|item| (item.id, item)).collect();
         slice.edges = self.edges.into_iter().map(Edge::from).map(|edge| (edge.id, edge)).collect();
         slice.open_children = by_item(self.children, around.open_children);
-        slice.open_descendants = by_item(self.descendants, around.open_descendants);
         slice.subtree = capped(self.subtree, around.subtree);
         slice.held = self.held.0;
         slice.candidates = capped(self.picked, scope.candidates.as_ref().map(|wanted| wanted.limit));

@@ -1,5 +1,7 @@
 //! One scope as one statement, and what it returns as a slice.
 
+use std::sync::OnceLock;
+
 use docket_core::store::{Scope, Slice, StoreError};
 
 use super::collect::Seen;
@@ -67,17 +69,24 @@ fn add_near(statement: &mut Statement, shown: &[&str]) {
 /// All items shown, those that edges lead to among them, and their projects: of these the versions alone, since their
 /// rules are known mostly.
 fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, linked: bool) {
-    let all = if linked {
-        let end = |end: &str| format!("SELECT i.pk, i.project_id FROM linked l CROSS JOIN items i ON i.id = l.{end}");
-        statement.part(
-            "shown (pk, project_id)",
-            &format!("SELECT pk, project_id FROM near UNION {} UNION {}", end("from_id"), end("to_id")),
+    let (all, row) = if linked {
+        // What only an edge leads to is shown without its long texts: one item may have thousands of neighbours.
+        let end =
+            |end: &str| format!("SELECT i.pk, i.project_id, 0 FROM linked l CROSS JOIN items i ON i.id = l.{end}");
+        let every = format!(
+            "SELECT pk, project_id, 1 AS whole FROM near UNION ALL {} UNION ALL {}",
+            end("from_id"),
+            end("to_id")
         );
-        "shown"
+        statement.part(
+            "shown (pk, project_id, whole)",
+            &format!("SELECT pk, project_id, max(whole) FROM ({every}) GROUP BY pk"),
+        );
+        ("shown", slim_item())
     } else {
-        "near"
+        ("near", ITEM)
     };
-    statement.rows("items", ITEM, &format!("{all} s CROSS JOIN items i ON i.pk = s.pk"));
+    statement.rows("items", row, &format!("{all} s CROSS JOIN items i ON i.pk = s.pk"));
     let (mut projects, mut named) = (format!("SELECT project_id AS id FROM {all}"), "0".to_owned());
     if scope.every_project {
         "SELECT id FROM projects".clone_into(&mut projects);
@@ -106,4 +115,14 @@ fn add_answer(script: &mut Script, statement: &mut Statement, scope: &Scope) {
              AND operation = {operation} AND request = {request} AND expires_at > {NOW})"
         ),
     );
+}
+
+/// An item with its long texts only where the row `s` says that it is shown whole.
+fn slim_item() -> &'static str {
+    static SLIM: OnceLock<String> = OnceLock::new();
+    SLIM.get_or_init(|| {
+        ["description", "metadata", "properties"].iter().fold(ITEM.to_owned(), |row, column| {
+            row.replace(&format!("i.{column}"), &format!("iif(s.whole, i.{column}, NULL)"))
+        })
+    })
 }

@@ -102,7 +102,6 @@ async fn a_scope_is_read_by_indexes() {
             ancestors: true,
             subtree: Some(9),
             open_children: Some(9),
-            open_descendants: Some(9),
             edges: EdgeReach::Shown,
             notes: NoteReach::Heads,
             waits: true,

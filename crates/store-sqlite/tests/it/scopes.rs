@@ -118,17 +118,6 @@ async fn open_children_are_listed_for_the_named_and_their_ancestors() {
 }
 
 #[tokio::test]
-async fn open_descendants_are_found_beneath_closed_ones() {
-    let Family { bench, root, mid, leaf, other } = family().await;
-    let touched = docket_core::store::Touched { state: true, ..Default::default() };
-    bench.edit(mid.id, touched, |item| (item.role, item.status) = (Role::Terminal, name("done"))).await;
-    let around = Around { open_descendants: Some(5), ..Around::default() };
-    let seen = view(&bench, named(&[&root, &other], around)).await;
-    assert_eq!(seen.open_descendants[&root.id].rows, [leaf.id]);
-    assert_eq!(seen.open_descendants[&other.id].rows, []);
-}
-
-#[tokio::test]
 async fn edges_reach_as_far_as_asked() {
     let Family { bench, root, mid, leaf, other } = family().await;
     let far = item(&bench.project, 5, "far");
@@ -214,11 +203,11 @@ async fn a_walk_that_is_too_long_says_so() {
     for page in children.chunks(20_000) {
         bench.put_items(page).await;
     }
-    let around = Around { waits: true, open_children: Some(3), open_descendants: Some(3), ..Around::default() };
+    let around = Around { waits: true, open_children: Some(3), ..Around::default() };
     let begun = std::time::Instant::now();
     let seen = view(&bench, named(&[&root], around)).await;
     assert!(seen.waits.expect("what it waits for").truncated);
-    assert!(seen.open_children[&root.id].truncated && seen.open_descendants[&root.id].truncated);
+    assert!(seen.open_children[&root.id].truncated);
     assert!(begun.elapsed().as_secs() < 5, "a bounded walk is bounded: {:?}", begun.elapsed());
 }
 

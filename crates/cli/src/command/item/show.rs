@@ -9,7 +9,8 @@ use docket_core::workflow::{ExpectedNote, Guide};
 use serde::Serialize;
 
 use super::super::{listing, values, why};
-use crate::exit::{Failure, Names};
+use crate::exit::Failure;
+use crate::names::Names;
 use crate::output::json::Keyed;
 use crate::output::{Paint, escape, seconds};
 use crate::session::{Access, Session, Shell};

@@ -190,9 +190,10 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let moves: Vec<MoveRequest> = asked.iter().filter_map(|asked| asked.request.as_ref().ok().cloned()).collect();
     let mut results = Vec::new();
     if !moves.is_empty() {
-        let by = by.or_else(|| moves.first().and_then(|request| request.by.clone()));
+        let first = moves.first().and_then(|request| request.by.as_ref());
+        let call = session.call_of_parts(by, first, request);
         let command = Advance { project: session.project().clone(), moves, atomic: false };
-        results = session.engine().run(session.call(by, request), command).await?.results;
+        results = session.engine().run(call, command).await?.results;
     }
     Ok(answer(&asked, &results))
 }
@@ -202,7 +203,7 @@ fn read(session: &Session, index: usize, value: Value) -> Result<Asked, Error> {
     let mut fields = Fields::inside(&format!("transitions[{index}]"), value, TRANSITION)?;
     let item_id = fields.need_text("itemId")?;
     let trigger = fields.need("trigger", str::parse::<Trigger>)?;
-    let summary = fields.parsed("summary", long_text)?;
+    let summary = fields.free("summary", long_text)?;
     let fence = fence(&mut fields)?;
     let request =
         item_ref(&item_id).map_err(|invalid| Error::from(invalid.at(&fields.at("itemId")))).and_then(|item| {

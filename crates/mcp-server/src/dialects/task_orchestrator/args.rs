@@ -101,7 +101,7 @@ pub(super) fn actor(session: &Session, fields: &mut Fields, name: &str) -> Resul
         id: read.need("id", Name::parse)?,
         kind: read.need("kind", str::parse::<ActorKind>)?,
         parent: read.parsed("parent", Name::parse)?,
-        proof: read.parsed("proof", Text::parse)?,
+        proof: read.free("proof", Text::parse)?,
     };
     Ok(Some(session.delegated(Attribution { actor, verification: Verification::unchecked() })))
 }

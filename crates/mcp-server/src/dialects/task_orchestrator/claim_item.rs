@@ -6,7 +6,7 @@ use std::time::Duration;
 use docket_core::command::{
     Claim, ClaimNext, ClaimOutcome, ClaimRequest, ClaimResult, Held, ReleaseOutcome, ReleaseResult, Wanted,
 };
-use docket_core::model::{Attribution, Fence, ItemId, ItemRef, Name, RequestId, Role, Timestamp, Ttl};
+use docket_core::model::{Attribution, Fence, ItemId, ItemRef, Key, Name, RequestId, Role, Timestamp, Ttl};
 use docket_core::store::Filter;
 use docket_core::{Error, Kind, Reason, echo, limits};
 use rmcp::model::{JsonObject, Tool};
@@ -95,6 +95,8 @@ struct Summary {
 struct ClaimRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     item_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<Key>,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
@@ -211,7 +213,7 @@ fn read_selector(field: &str, selector: Value, ttl: Option<Ttl>) -> Result<Claim
         role: read.parsed("role", role_of(OPEN))?.unwrap_or(Role::Queue),
         parent: read.parsed("parentId", item_ref)?,
         under: None,
-        tags: read.split("tags", tag)?.unwrap_or_default(),
+        tags: read.split_some("tags", tag)?.unwrap_or_default(),
         item_type: read.parsed("type", name)?,
         capabilities: BTreeSet::from_iter(capabilities),
     };
@@ -311,10 +313,12 @@ async fn next(
     let call = session.call(Some(by), Some(request));
     let offer = session.engine().claim_next_waiting(call, command, wait, tokio::time::sleep).await?;
     let row = if let (Some(held), Some(item)) = (offer.held, offer.item) {
-        ClaimRow { title: Some(item.title.to_string()), ..held_row(*held) }
+        let key = session.keys(std::iter::once(&*item)).await.of(&item);
+        ClaimRow { key, title: Some(item.title.to_string()), ..held_row(*held) }
     } else {
-        let open = Filter { project: session.project().clone(), roles: vec![role], count: true, ..Filter::default() };
-        let none = session.engine().find(&open).await?.total == 0;
+        // One is enough to know that there are some.
+        let open = Filter { project: session.project().clone(), roles: vec![role], limit: 1, ..Filter::default() };
+        let none = session.engine().find(&open).await?.items.is_empty();
         let outcome = if none { "queue_empty" } else { "none_eligible" };
         ClaimRow { outcome, kind: Some(Kind::Transient), ..ClaimRow::default() }
     };

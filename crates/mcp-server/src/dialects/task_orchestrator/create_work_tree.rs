@@ -1,7 +1,7 @@
 //! `create_work_tree`: a root, its children, the dependencies between them and their notes, all or nothing.
 
 use docket_core::command::{Create, Created, CreatedItem, End, NewEdge, NewItem, NewNote, Parent};
-use docket_core::model::{EdgeId, ItemId, Name, NoteId, Role, Text};
+use docket_core::model::{EdgeId, ItemId, Key, Name, NoteId, Role, Text};
 use docket_core::{Error, Reason, echo};
 use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
@@ -78,6 +78,7 @@ struct TreeRow<'a> {
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     local: Option<&'a str>,
     id: ItemId,
+    key: &'a Key,
     title: &'a str,
     role: Role,
     depth: u8,
@@ -116,16 +117,13 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let root = fields.value("root").ok_or_else(|| fields.missing("root"))?;
     let mut root = new_item(&mut Fields::inside("root", root, ROOT)?)?;
     root.local = Some(ROOT_REF.to_owned());
-    root.parent = parent.clone().map(Parent::Existing);
+    root.parent = parent.map(Parent::Existing);
     let mut items = vec![root];
     items.extend(children(&mut fields)?);
     check_batch("children", items.len())?;
     let written = dependencies(&mut fields)?;
     let notes = notes(&mut fields)?;
     let blank_notes = fields.flag("createNotes")?.unwrap_or(false);
-    if let Some(parent) = &parent {
-        session.engine().check_room(session.project(), parent).await?;
-    }
     let edges = written.iter().map(edge).collect();
     let command = Create { project: session.project().clone(), items, edges, notes, blank_notes, atomic: true };
     let created = session.engine().run(session.call(by, request), command).await?;
@@ -216,6 +214,7 @@ fn row(created: &CreatedItem) -> TreeRow<'_> {
     TreeRow {
         local: created.local.as_deref(),
         id: item.id,
+        key: &created.key,
         title: item.title.as_str(),
         role: item.role,
         depth: item.depth,

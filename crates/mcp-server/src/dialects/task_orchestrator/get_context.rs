@@ -1,10 +1,10 @@
 //! `get_context`: one item before a move, a session to be resumed, or the health of the whole.
 
-use docket_core::Error;
-use docket_core::model::{Item, ItemId, ItemRef, Name, Role, Timestamp, Title, Trigger};
+use docket_core::model::{Item, ItemId, ItemRef, Key, Name, Role, Timestamp, Title, Trigger};
 use docket_core::query::{ItemContext, Stalled, Transition};
 use docket_core::store::Slice;
 use docket_core::workflow::NoteProgress;
+use docket_core::{Error, limits};
 use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::json;
@@ -39,6 +39,7 @@ pub(super) fn tool() -> Tool {
         "item": shape(), "schema": rows(), "gateStatus": shape(), "guidancePointer": { "type": ["string", "null"] },
         "noteProgress": { "type": ["object", "null"] }, "claimDetail": shape(),
         "activeItems": rows(), "recentTransitions": rows(), "blockedItems": rows(), "stalledItems": rows(), "claimSummary": shape(),
+        "truncated": flag("a list was cut"),
     });
     let about = "With itemId: its notes, gate and claim. With since: active and stalled items and what moved since then. With neither: \
                  a health check of active, blocked and stalled items and claims.";
@@ -75,6 +76,7 @@ struct ItemAnswer<'a> {
 #[derive(Serialize)]
 struct ItemRow<'a> {
     id: ItemId,
+    key: Key,
     title: &'a Title,
     role: Role,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,6 +119,7 @@ async fn of_item(session: &Session, item: &ItemRef, with_ancestors: bool) -> Res
         mode: "item",
         item: ItemRow {
             id: item.id,
+            key: context.project.key(item.number),
             title: &item.title,
             role: item.role,
             tags: tags(&item.tags),
@@ -186,6 +189,8 @@ struct ResumeAnswer<'a> {
     active_items: Vec<ActiveRow<'a>>,
     recent_transitions: Vec<TransitionRow<'a>>,
     stalled_items: Vec<StalledRow<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 #[derive(Serialize)]
@@ -196,6 +201,8 @@ struct HealthAnswer<'a> {
     blocked_items: Vec<BlockedRow<'a>>,
     stalled_items: Vec<StalledRow<'a>>,
     claim_summary: ClaimSummary,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 /// Rows with breadcrumbs where they were asked for.
@@ -253,6 +260,7 @@ async fn resume(session: &Session, since: Timestamp, limit: usize, with_ancestor
         active_items: lists.active(&resume.active),
         recent_transitions: resume.transitions.iter().map(transition).collect(),
         stalled_items: lists.stalled(&resume.stalled),
+        truncated: is_cut(&resume.active),
     }))
 }
 
@@ -276,5 +284,12 @@ async fn health(session: &Session, with_ancestors: bool) -> Result<Answer, Error
         blocked_items: lists.blocked(&health.blocked),
         stalled_items: lists.stalled(&health.stalled),
         claim_summary: ClaimSummary::of(health.claims, false),
+        truncated: is_cut(&health.active) || is_cut(&health.blocked),
     }))
+}
+
+/// Whether the items of some role fill a page, so that there may be more of them.
+fn is_cut(items: &[Item]) -> bool {
+    let in_role = |role: Role| items.iter().filter(|item| item.role == role).count();
+    Role::ALL.into_iter().any(|role| in_role(role) >= limits::PAGE)
 }

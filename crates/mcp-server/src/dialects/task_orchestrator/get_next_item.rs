@@ -1,6 +1,6 @@
 //! `get_next_item`: ready work, the best first.
 
-use docket_core::model::{ItemId, Priority, Role, Title};
+use docket_core::model::{ItemId, Key, Priority, Role, Title};
 use docket_core::query::{NextQuery, Ready};
 use docket_core::store::Slice;
 use docket_core::{Error, Reason};
@@ -13,7 +13,7 @@ use super::render::{Ancestor, ancestors, tags};
 use super::schema::{self, Effect, count, flag, object, rows, text, whole, word};
 use crate::answer::Answer;
 use crate::input::Fields;
-use crate::session::Session;
+use crate::session::{Keys, Session};
 
 const KNOWN: &[&str] = &["role", "parentId", "limit", "includeDetails", "includeAncestors", "includeClaimed"];
 
@@ -50,6 +50,8 @@ struct NextAnswer<'a> {
 #[serde(rename_all = "camelCase")]
 struct ReadyRow<'a> {
     item_id: ItemId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<Key>,
     title: &'a Title,
     role: Role,
     priority: Priority,
@@ -70,6 +72,7 @@ struct ReadyRow<'a> {
 struct Shown<'a> {
     details: bool,
     claimed: bool,
+    keys: &'a Keys,
     ancestors: Option<&'a Slice>,
 }
 
@@ -93,7 +96,8 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     } else {
         None
     };
-    let shown = Shown { details, claimed: query.include_claimed, ancestors: seen.as_ref() };
+    let keys = session.keys(ready.iter().map(|ready| &ready.item)).await;
+    let shown = Shown { details, claimed: query.include_claimed, keys: &keys, ancestors: seen.as_ref() };
     let recommendations: Vec<ReadyRow<'_>> = ready.iter().map(|ready| row(ready, shown)).collect();
     Ok(Answer::of(&NextAnswer { total: recommendations.len(), recommendations }))
 }
@@ -109,6 +113,7 @@ fn row<'a>(ready: &'a Ready, shown: Shown<'a>) -> ReadyRow<'a> {
     let item = &ready.item;
     ReadyRow {
         item_id: item.id,
+        key: shown.keys.of(item),
         title: &item.title,
         role: item.role,
         priority: item.priority,

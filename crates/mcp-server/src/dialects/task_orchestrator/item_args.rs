@@ -37,16 +37,16 @@ pub(super) fn new_item(fields: &mut Fields) -> Result<NewItem, Error> {
     };
     add_all(&mut traits, fields.split("traits", name)?.unwrap_or_default());
     Ok(NewItem {
-        description: fields.parsed("description", long_text)?,
-        summary: fields.parsed("summary", at_most(SUMMARY_CHARS, Summary::parse))?,
+        description: fields.free("description", long_text)?,
+        summary: fields.free("summary", at_most(SUMMARY_CHARS, Summary::parse))?,
         role: fields.parsed("role", super::args::role)?,
-        status_label: fields.parsed("statusLabel", name)?,
+        status_label: fields.free("statusLabel", name)?,
         priority: fields.parsed("priority", str::parse::<Priority>)?.unwrap_or_default(),
         complexity: complexity(fields)?,
         item_type: fields.parsed("type", name)?,
         tags: fields.split("tags", tag)?.unwrap_or_default(),
         traits,
-        metadata: fields.parsed("metadata", long_text)?,
+        metadata: fields.free("metadata", long_text)?,
         properties,
         requires_verification: fields.flag("requiresVerification")?.unwrap_or(false),
         touches: fields.texts("touches", name)?.unwrap_or_default(),
@@ -56,7 +56,7 @@ pub(super) fn new_item(fields: &mut Fields) -> Result<NewItem, Error> {
     })
 }
 
-/// A change of an item. Absent and blank fields stay; `null` clears those that can be empty.
+/// A change of an item. Absent fields and blank texts stay; `null` clears what can be empty.
 pub(super) fn patch(fields: &mut Fields) -> Result<Patch, Error> {
     let id = fields.need("id", item_ref)?;
     if fields.has("role") {
@@ -87,16 +87,16 @@ pub(super) fn patch(fields: &mut Fields) -> Result<Patch, Error> {
     Ok(Patch {
         fence: fence(fields)?,
         title: fields.parsed("title", at_most(TITLE_CHARS, Title::parse))?,
-        description: fields.change("description", long_text)?,
-        summary: fields.parsed("summary", at_most(SUMMARY_CHARS, Summary::parse))?,
-        status_label: fields.change("statusLabel", name)?,
+        description: fields.change_free("description", long_text)?,
+        summary: fields.free("summary", at_most(SUMMARY_CHARS, Summary::parse))?,
+        status_label: fields.change_free("statusLabel", name)?,
         priority: fields.parsed("priority", str::parse::<Priority>)?,
         complexity: complexity(fields)?.map_or(Change::Keep, Change::Set),
         parent: fields.change("parentId", item_ref)?,
         item_type: fields.change("type", name)?,
         tags: changed_tags(fields)?,
         traits,
-        metadata: fields.change("metadata", long_text)?,
+        metadata: fields.change_free("metadata", long_text)?,
         properties,
         requires_verification: fields.flag("requiresVerification")?,
         touches: fields.texts("touches", name)?,
@@ -123,8 +123,7 @@ fn changed_tags(fields: &mut Fields) -> Result<Option<Vec<docket_core::model::Ta
     if clears {
         return Ok(Some(Vec::new()));
     }
-    // A blank text counts as absent, as everywhere.
-    Ok(fields.split("tags", tag)?.filter(|tags| !tags.is_empty()))
+    fields.split_some("tags", tag)
 }
 
 /// The caller's JSON object without its traits, and the traits.

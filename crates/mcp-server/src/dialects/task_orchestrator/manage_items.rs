@@ -1,7 +1,7 @@
 //! `manage_items`: makes, changes and removes items.
 
 use docket_core::command::{Create, CreatedItem, Edit, NewItem, Parent, Patch, Remove};
-use docket_core::model::{Attribution, Item, ItemId, ItemRef, Name, Priority, RequestId, Role, Timestamp};
+use docket_core::model::{Attribution, Item, ItemId, ItemRef, Key, Name, Priority, RequestId, Role, Timestamp};
 use docket_core::{Error, Reason};
 use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
@@ -118,6 +118,7 @@ struct CreateAnswer<'a> {
 #[serde(rename_all = "camelCase")]
 struct CreatedRow<'a> {
     id: ItemId,
+    key: &'a Key,
     title: &'a str,
     depth: u8,
     role: Role,
@@ -135,6 +136,7 @@ impl<'a> CreatedRow<'a> {
         let item = &created.item;
         Self {
             id: item.id,
+            key: &created.key,
             title: item.title.as_str(),
             depth: item.depth,
             role: item.role,

@@ -121,9 +121,9 @@ async fn upsert(
     let mut written: Vec<WrittenNote> = Vec::with_capacity(notes.len());
     let mut contexts = BTreeMap::new();
     if !notes.is_empty() {
-        let by = by.or_else(|| notes.first().and_then(|note| note.by.clone()));
+        let call = session.call_of_parts(by, notes.first().and_then(|note| note.by.as_ref()), request);
         let command = PutNotes { project: session.project().clone(), notes, atomic: false };
-        let put = session.engine().run(session.call(by, request), command).await?;
+        let put = session.engine().run(call, command).await?;
         contexts = put.items;
         for (place, result) in places.into_iter().zip(put.notes) {
             match result {

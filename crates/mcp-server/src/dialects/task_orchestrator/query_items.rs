@@ -15,7 +15,7 @@ use super::render::{Ancestor, ChildCounts, ClaimSummary, Full, Minimal, ancestor
 use super::schema::{self, Effect, count, flag, object, rows, shape, text, whole, word};
 use crate::answer::Answer;
 use crate::input::Fields;
-use crate::session::Session;
+use crate::session::{Keys, Session};
 
 const KNOWN: &[&str] = &[
     "operation",
@@ -97,7 +97,7 @@ pub(super) fn tool() -> Tool {
         &["operation"],
     );
     let output = json!({
-        "id": schema::word_out(), "title": schema::word_out(), "role": schema::word_out(),
+        "id": schema::word_out(), "key": schema::word_out(), "title": schema::word_out(), "role": schema::word_out(),
         "items": rows(), "total": count(), "returned": count(), "limit": count(), "offset": count(),
         "item": shape(), "childCounts": shape(), "children": rows(),
     });
@@ -121,7 +121,8 @@ async fn get(session: &Session, mut fields: Fields) -> Result<Answer, Error> {
     let around = Around { ancestors: with_ancestors, ..Around::default() };
     let seen = session.engine().show(session.project(), std::slice::from_ref(&id), around).await?;
     let item = seen.resolve(&id)?;
-    let mut full = Full::of(item, Some(&seen.project_of(item)?.workflow));
+    let project = seen.project_of(item)?;
+    let mut full = Full::of(item, Some(project.key(item.number)), Some(&project.workflow));
     full.ancestors = with_ancestors.then(|| ancestors(&seen, item));
     Ok(Answer::of(&full))
 }
@@ -155,8 +156,9 @@ async fn search(session: &Session, mut fields: Fields) -> Result<Answer, Error> 
     } else {
         None
     };
+    let keys = session.keys(found.items.iter()).await;
     let row = |item| SearchRow {
-        item: Minimal::of(item),
+        item: Minimal::of(item, &keys),
         is_claimed: filter.claim.map(|_| item.live_claim(found.now).is_some()),
         ancestors: with_ancestors.then(|| seen.as_ref().map(|seen| ancestors(seen, item)).unwrap_or_default()),
     };
@@ -177,7 +179,7 @@ async fn filter(session: &Session, fields: &mut Fields) -> Result<(Filter, bool)
         roles: fields.parsed("role", role)?.into_iter().collect(),
         status: None,
         priority: fields.parsed("priority", str::parse::<Priority>)?,
-        tags: fields.split("tags", tag)?.unwrap_or_default(),
+        tags: fields.split_some("tags", tag)?.unwrap_or_default(),
         item_type: fields.parsed("type", name)?,
         words,
         created: range(fields, "createdAfter", "createdBefore")?,
@@ -265,22 +267,24 @@ async fn overview(session: &Session, mut fields: Fields) -> Result<Answer, Error
     }
     let limit = clamped(&mut fields, "limit", OVERVIEW_ROWS, 1, MOST_ROWS)?;
     let overview = session.engine().overview(session.project(), limit, with_children).await?;
-    let items: Vec<RootRow<'_>> = overview.entries.iter().map(|entry| root_row(entry, with_children)).collect();
+    let keys = session.keys(overview.entries.iter().map(|entry| &entry.item)).await;
+    let items: Vec<RootRow<'_>> = overview.entries.iter().map(|entry| root_row(entry, with_children, &keys)).collect();
     Ok(Answer::of(&GlobalAnswer { total: items.len(), items }))
 }
 
-fn root_row(entry: &OverviewEntry, with_children: bool) -> RootRow<'_> {
-    let children = || entry.children.iter().map(|(child, tally)| counted(child, ChildCounts::of(tally))).collect();
+fn root_row<'a>(entry: &'a OverviewEntry, with_children: bool, keys: &Keys) -> RootRow<'a> {
+    let children =
+        || entry.children.iter().map(|(child, tally)| counted(child, ChildCounts::of(tally), keys)).collect();
     RootRow {
-        root: counted(&entry.item, ChildCounts::of(&entry.tally)),
+        root: counted(&entry.item, ChildCounts::of(&entry.tally), keys),
         claim_summary: ClaimSummary::of(entry.tally.claims, true),
         children: with_children.then(children),
         truncated: entry.truncated,
     }
 }
 
-fn counted(item: &Item, child_counts: ChildCounts) -> CountedRow<'_> {
-    CountedRow { item: Minimal::of(item), traits: &item.traits, child_counts }
+fn counted<'a>(item: &'a Item, child_counts: ChildCounts, keys: &Keys) -> CountedRow<'a> {
+    CountedRow { item: Minimal::of(item, keys), traits: &item.traits, child_counts }
 }
 
 async fn scoped(session: &Session, id: &ItemRef) -> Result<Answer, Error> {
@@ -291,10 +295,11 @@ async fn scoped(session: &Session, id: &ItemRef) -> Result<Answer, Error> {
         Some(_) => Some(session.engine().show(session.project(), std::slice::from_ref(id), Around::default()).await?),
     };
     let workflow = rules.as_ref().and_then(|seen| seen.project_of(&entry.item).ok()).map(|project| &project.workflow);
+    let keys = session.keys(std::iter::once(&entry.item)).await;
     Ok(Answer::of(&ScopedAnswer {
-        item: Full::of(&entry.item, workflow),
+        item: Full::of(&entry.item, keys.of(&entry.item), workflow),
         child_counts: ChildCounts::of(&entry.tally),
-        children: entry.children.iter().map(|(child, _)| Minimal::of(child)).collect(),
+        children: entry.children.iter().map(|(child, _)| Minimal::of(child, &keys)).collect(),
         truncated: entry.truncated,
     }))
 }

@@ -1,13 +1,16 @@
 //! Shapes that several answers share. Fields stand in the order in which this dialect writes them.
 
 use docket_core::model::{
-    ActorClaim, Attribution, Edge, EdgeKind, Item, ItemId, Name, Priority, Role, Tag, Timestamp, Title, Verification,
+    ActorClaim, Attribution, Edge, EdgeKind, Item, ItemId, Key, Name, Priority, Role, Tag, Timestamp, Title,
+    Verification,
 };
 use docket_core::store::{ChildTally, ClaimTally, Slice};
 use docket_core::workflow::{ExpectedNote, Workflow};
 use docket_core::{Blocker, Error};
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+use crate::session::Keys;
 
 /// An entry of a batch that was not carried out, by its place.
 #[derive(Serialize)]
@@ -55,6 +58,8 @@ pub(super) fn ancestor(item: &Item) -> Ancestor<'_> {
 pub(super) struct Minimal<'a> {
     id: ItemId,
     #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<Key>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<ItemId>,
     title: &'a Title,
     role: Role,
@@ -69,9 +74,10 @@ pub(super) struct Minimal<'a> {
 }
 
 impl<'a> Minimal<'a> {
-    pub(super) fn of(item: &'a Item) -> Self {
+    pub(super) fn of(item: &'a Item, keys: &Keys) -> Self {
         Self {
             id: item.id,
+            key: keys.of(item),
             parent_id: item.parent,
             title: &item.title,
             role: item.role,
@@ -89,6 +95,8 @@ impl<'a> Minimal<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Full<'a> {
     id: ItemId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<Key>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<ItemId>,
     title: &'a Title,
@@ -128,10 +136,11 @@ pub(super) struct Full<'a> {
 
 impl<'a> Full<'a> {
     /// `workflow` says which role the status stands for that the item returns to.
-    pub(super) fn of(item: &'a Item, workflow: Option<&Workflow>) -> Self {
+    pub(super) fn of(item: &'a Item, key: Option<Key>, workflow: Option<&Workflow>) -> Self {
         let before = item.previous_status.as_ref().and_then(|name| workflow?.status(name));
         Self {
             id: item.id,
+            key,
             parent_id: item.parent,
             title: &item.title,
             description: item.description.as_ref().map(docket_core::model::Text::as_str),
