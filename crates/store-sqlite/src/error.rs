@@ -88,6 +88,7 @@ pub(crate) fn again(error: &StoreError) -> StoreError {
     match error {
         StoreError::Conflict => StoreError::Conflict,
         StoreError::Busy(_) => StoreError::Busy(detail()),
+        StoreError::Overloaded => StoreError::Overloaded,
         StoreError::Full(_) => StoreError::Full(detail()),
         StoreError::ReadOnly(_) => StoreError::ReadOnly(detail()),
         StoreError::Corrupt(_) => StoreError::Corrupt(detail()),

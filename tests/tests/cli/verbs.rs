@@ -139,8 +139,8 @@ fn ready_work_is_found_claimed_moved_and_released() {
     assert_eq!(keys, [&json!(high), &json!(low)]);
 
     let offer = desk.json(&["--actor", "agent:a", "claim", "--next", "--ttl", "15m"]);
-    assert_eq!(offer["held"][0]["claim"]["holder"], json!("a"));
-    assert_eq!((&offer["held"][1]["title"], &offer["held"][0]["fence"]), (&json!("High"), &json!(1)));
+    assert_eq!(offer["held"]["claim"]["holder"], json!("a"));
+    assert_eq!((&offer["item"]["title"], &offer["held"]["fence"]), (&json!("High"), &json!(1)));
     let taken = desk.error(5, &["--actor", "agent:b", "claim", &high]);
     assert_eq!((&taken["code"], &taken["reason"]), (&json!("CONFLICT"), &json!("already_claimed")));
     assert!(taken["retryAfterMs"].as_u64().is_some_and(|left| left > 800_000), "{taken}");
@@ -196,7 +196,7 @@ fn whoever_waits_for_work_gets_it_when_it_comes() {
     desk.add(&["At last"]);
     let output = waiting.wait_with_output().expect("an end");
     let offer: Value = serde_json::from_slice(&output.stdout).expect("an answer");
-    assert_eq!(offer["held"][1]["title"], json!("At last"));
+    assert_eq!(offer["item"]["title"], json!("At last"));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(desk.ok(&["claim", "--next", "--wait", "1"]).contains("nothing is ready"));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{World, claiming, fresh, names, text};
+use crate::{World, fresh, names, text};
 
 #[test]
 fn the_envelope_says_kind_code_and_field() {
@@ -174,91 +174,4 @@ fn ids_are_spelled_exactly() {
     for bad in [format!("{id} "), format!("{id}\n")] {
         assert_eq!(world.err("query_items", json!({ "operation": "get", "id": bad }))["reason"], "bad_id", "{bad:?}");
     }
-}
-
-#[test]
-fn a_blank_is_not_nothing() {
-    let world = World::new();
-    let (a, b) = (world.item("a"), world.item("b"));
-    world.note(&a, "k", "work");
-    world.blocks(&a, &b);
-    let actor = |parent: &str| json!({ "id": "x", "kind": "user", "parent": parent });
-    for blank in ["", " \t"] {
-        for (tool, arguments, field) in [
-            ("manage_notes", json!({ "operation": "delete", "itemId": a, "key": blank }), "key"),
-            ("manage_notes", json!({ "operation": "delete", "ids": [fresh()], "itemId": blank }), "itemId"),
-            ("query_notes", json!({ "operation": "list", "itemId": a, "role": blank }), "role"),
-            ("query_items", json!({ "operation": "search", "parentId": blank }), "parentId"),
-            ("query_items", json!({ "operation": "search", "role": blank }), "role"),
-            ("query_items", json!({ "operation": "search", "priority": blank }), "priority"),
-            ("query_items", json!({ "operation": "search", "type": blank }), "type"),
-            ("query_items", json!({ "operation": "search", "tags": blank }), "tags"),
-            ("query_items", json!({ "operation": "search", "tags": "," }), "tags"),
-            ("query_items", json!({ "operation": "search", "claimStatus": blank }), "claimStatus"),
-            ("query_items", json!({ "operation": "search", "sortBy": blank }), "sortBy"),
-            ("query_items", json!({ "operation": "search", "createdAfter": blank }), "createdAfter"),
-            ("query_items", json!({ "operation": "overview", "itemId": blank }), "itemId"),
-            (
-                "manage_dependencies",
-                json!({ "operation": "delete", "fromItemId": a, "toItemId": b, "type": blank }),
-                "type",
-            ),
-            (
-                "manage_dependencies",
-                json!({ "operation": "delete", "fromItemId": a, "toItemId": blank, "deleteAll": true }),
-                "toItemId",
-            ),
-            (
-                "manage_dependencies",
-                json!({ "operation": "delete", "id": blank, "fromItemId": a, "toItemId": b }),
-                "id",
-            ),
-            ("query_dependencies", json!({ "itemId": a, "direction": blank }), "direction"),
-            ("query_dependencies", json!({ "itemId": a, "type": blank }), "type"),
-            ("create_work_tree", json!({ "root": { "title": "r" }, "parentId": blank }), "parentId"),
-            ("create_work_tree", json!({ "root": { "title": "r", "type": blank } }), "root.type"),
-            (
-                "manage_items",
-                json!({ "operation": "create", "items": [{ "title": "t" }], "parentId": blank }),
-                "parentId",
-            ),
-            (
-                "manage_items",
-                json!({ "operation": "create", "items": [{ "title": "t" }], "actor": actor(blank) }),
-                "actor.parent",
-            ),
-            ("complete_tree", json!({ "rootId": blank, "itemIds": [a] }), "rootId"),
-            ("complete_tree", json!({ "itemIds": [a], "trigger": blank }), "trigger"),
-            ("get_context", json!({ "itemId": blank }), "itemId"),
-            ("get_context", json!({ "since": blank }), "since"),
-            ("get_next_item", json!({ "parentId": blank }), "parentId"),
-            ("get_next_item", json!({ "role": blank }), "role"),
-            ("get_blocked_items", json!({ "parentId": blank }), "parentId"),
-            (
-                "claim_item",
-                claiming("x", json!([{ "selector": { "parentId": blank } }]), json!([])),
-                "claims[0].selector.parentId",
-            ),
-            (
-                "claim_item",
-                claiming("x", json!([{ "selector": { "tags": blank } }]), json!([])),
-                "claims[0].selector.tags",
-            ),
-            (
-                "claim_item",
-                claiming("x", json!([{ "selector": { "type": blank } }]), json!([])),
-                "claims[0].selector.type",
-            ),
-        ] {
-            let error = world.err(tool, arguments.clone());
-            assert_eq!(
-                (&error["code"], &error["reason"], &error["field"]),
-                (&json!("VALIDATION_ERROR"), &json!("blank"), &json!(field)),
-                "{tool} {arguments}: {error}"
-            );
-        }
-    }
-    assert_eq!(world.ok("query_notes", json!({ "operation": "list", "itemId": a }))["total"], 1);
-    assert_eq!(world.ok("query_dependencies", json!({ "itemId": a }))["counts"]["outgoing"], 1);
-    assert_eq!(world.ok("query_items", json!({ "operation": "search", "role": "queue" }))["total"], 2);
 }

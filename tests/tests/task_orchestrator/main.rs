@@ -4,6 +4,7 @@
 //! the client in every call.
 #![expect(clippy::needless_pass_by_value, reason = "arguments are made on the spot, for the call alone")]
 
+mod blanks;
 mod claims;
 mod context;
 mod dependencies;

@@ -258,7 +258,7 @@ fn a_mistake_in_the_task_orchestrators_file_is_told_with_its_place() {
 fn a_yaml_bomb_is_refused() {
     let mut bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
     for (name, before) in ["b", "c", "d", "e", "f", "g", "h"].iter().zip(["a", "b", "c", "d", "e", "f", "g"]) {
-        bomb.push_str(&format!("{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(",")));
+bomb = format!("{bomb}{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(",")); 9].join(",")));
     }
     let told = error(yaml(&bomb));
     assert!(told.contains("config.yaml"), "{told}");

@@ -3,10 +3,11 @@
 //! One file for each tool: its schema, its arguments, its answer. What the tools mean is the engine's affair; this
 //! folder only knows how that system spells requests and answers.
 //!
-//! Beyond the original: keys name items, `claim_item` has a selector and gives a fence that later writes may carry, items
+//! Beyond the original: keys name items and are told, `claim_item` has a selector and gives a fence that later writes may carry, items
 //! may say what they touch and need, every writing tool takes an `actor`, a request id holds without one and after a
-//! restart. Other than the original: unknown arguments are refused, a request id that is no UUID is not passed over,
-//! several claims in one call do not end each other, and a stated actor cannot write on what another one holds.
+//! restart. Other than the original: unknown arguments are refused, and so is a blank id, key, name or word (a blank
+//! text counts as absent); a request id that is no UUID is not passed over, several claims in one call do not end each
+//! other, and a stated actor cannot write on what another one holds.
 
 mod advance_item;
 mod args;
