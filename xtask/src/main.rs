@@ -1,4 +1,4 @@
-//! The chores of this repository, one file each: `cargo xtask test`, `ci`, `bench`, `tidy`.
+//! The chores of this repository, one file each: `cargo xtask test`, `ci`, `soak`, `bench`, `tidy`.
 //!
 //! Nothing here is part of the product, and no crate of the product may depend on it.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for a terminal talks to it")]
@@ -8,6 +8,7 @@ mod ci;
 mod deny;
 mod metadata;
 mod run;
+mod soak;
 mod test;
 mod tidy;
 
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask test             build everything and run every test
+cargo xtask soak [TIMES]     the experiments on what is promised, so many times as long (10 where nothing is said)
 cargo xtask ci [STEP...]     fmt, clippy, deny, tidy, test and docs, or only the steps named
 cargo xtask bench [--quick] [PART...]
                              what is promised of speed and size, measured on a release build; target/bench.json
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test::run(),
+        ["soak", words @ ..] => soak::run(words),
         ["ci", steps @ ..] => ci::run(steps),
         ["bench", words @ ..] => bench::run(words),
         ["tidy"] => tidy::run(),

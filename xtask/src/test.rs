@@ -15,7 +15,7 @@ use crate::run::{cargo, has_cargo, step};
 pub(crate) const PLANTED: [&str; 2] = ["--features", "docket-cli/plant"];
 
 /// Tells the tests which binary to start.
-const BINARY: &str = "DOCKET_BIN";
+pub(crate) const BINARY: &str = "DOCKET_BIN";
 
 pub(crate) fn run() -> Result<()> {
     step(cargo(&["build", "--workspace", "--all-targets"]).args(PLANTED))?;
@@ -32,7 +32,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Copies the binary that was built, so that no other build can put another one in its place while the tests run.
-fn set_aside() -> Result<PathBuf> {
+pub(crate) fn set_aside() -> Result<PathBuf> {
     let name = format!("docket{}", std::env::consts::EXE_SUFFIX);
     let target = metadata::target()?;
     let folder = target.join("xtask");

@@ -34,7 +34,7 @@ Environment:
 
 /// The whole command line.
 #[derive(Debug, Parser)]
-#[command(name = "docket", version, about = ABOUT, after_help = EXAMPLES, max_term_width = 110)]
+#[command(name = "docket", bin_name = "docket", version, about = ABOUT, after_help = EXAMPLES, max_term_width = 110)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,

@@ -49,7 +49,7 @@ fn help() {
         let arguments: Vec<&str> = verb.iter().chain(&["--help"]).copied().collect();
         let help = desk.ok(&arguments);
         assert!(help.lines().all(|line| line.chars().count() <= 110), "{verb:?} is too wide:\n{help}");
-        all.push_str(&format!("$ docket {}\n{help}\n", arguments.join(" ")));
+        all = format!("{all}$ docket {}\n{help}\n", arguments.join(" "));
     }
     insta::assert_snapshot!("help", all);
 }

@@ -258,7 +258,7 @@ fn a_mistake_in_the_task_orchestrators_file_is_told_with_its_place() {
 fn a_yaml_bomb_is_refused() {
     let mut bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
     for (name, before) in ["b", "c", "d", "e", "f", "g", "h"].iter().zip(["a", "b", "c", "d", "e", "f", "g"]) {
-bomb = format!("{bomb}{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(",")); 9].join(",")));
+        bomb = format!("{bomb}{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(","));
     }
     let told = error(yaml(&bomb));
     assert!(told.contains("config.yaml"), "{told}");
@@ -310,14 +310,14 @@ fn files_that_were_named_must_be_there() {
 
 #[test]
 fn a_database_is_named_by_kind_and_path() {
-    let place = around(Path::new("/home/ann/here"));
+    let place = around(Path::new("/srv/here"));
     for (named, path) in [
-        ("sqlite:a.db", "/home/ann/here/a.db"),
+        ("sqlite:a.db", "/srv/here/a.db"),
         ("SQLite:/x/a.db", "/x/a.db"),
         ("sqlite:///x/a.db", "/x/a.db"),
-        ("a.db", "/home/ann/here/a.db"),
-        ("./a:b.db", "/home/ann/here/./a:b.db"),
-        ("sqlite:odd:name.db", "/home/ann/here/odd:name.db"),
+        ("a.db", "/srv/here/a.db"),
+        ("./a:b.db", "/srv/here/./a:b.db"),
+        ("sqlite:odd:name.db", "/srv/here/odd:name.db"),
     ] {
         let found = place.database(Some(named)).expect(named);
         assert_eq!((found.path, found.origin), (PathBuf::from(path), Origin::Named), "{named}");

@@ -77,7 +77,7 @@ impl Command for ClaimNext {
         let named: Vec<ItemRef> = self.wanted.parent.iter().chain(&self.wanted.under).cloned().collect();
         Scope {
             project: self.project.clone(),
-            candidates: named.is_empty().then(|| self.candidates(None, None, None)),
+            candidates: named.is_empty().then(|| self.candidates(None, None, None, 0)),
             items: named,
             held_by: call.holder().ok().cloned(),
             busy: true,
@@ -92,7 +92,7 @@ impl Command for ClaimNext {
         let under = self.wanted.under.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
         let look = |after| Scope {
             project: self.project.clone(),
-            candidates: Some(self.candidates(parent, under, after)),
+            candidates: Some(self.candidates(parent, under, after, seen.looks + 1)),
             ..Scope::default()
         };
         if seen.looks == 0 && (parent.is_some() || under.is_some()) {
@@ -125,7 +125,13 @@ impl Command for ClaimNext {
 }
 
 impl ClaimNext {
-    fn candidates(&self, parent: Option<ItemId>, under: Option<ItemId>, after: Option<(i64, u32)>) -> Candidates {
+    fn candidates(
+        &self,
+        parent: Option<ItemId>,
+        under: Option<ItemId>,
+        after: Option<(i64, u32)>,
+        round: usize,
+    ) -> Candidates {
         Candidates {
             role: self.wanted.role,
             parent,
@@ -134,8 +140,7 @@ impl ClaimNext {
             item_type: self.wanted.item_type.clone(),
             include_claimed: false,
             offered_only: true,
-            // Nearly always the first suits; whoever had to look further needs larger steps.
-            limit: if after.is_none() { limits::CANDIDATES } else { limits::CANDIDATES_FURTHER },
+            limit: limits::CANDIDATES[round.min(limits::CANDIDATES.len() - 1)],
             after,
         }
     }
