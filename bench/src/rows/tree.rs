@@ -65,6 +65,7 @@ fn tree(base: &Base) -> Result<Create> {
         edges: Vec::new(),
         notes: Vec::new(),
         blank_notes: false,
+        room_below: false,
         atomic: true,
     };
     let local = |place: usize| format!("t{place}");

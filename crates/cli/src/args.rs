@@ -83,7 +83,7 @@ pub(crate) enum Verb {
     /// Claim items by name, or the best ready work
     Claim(command::claim::Args),
     /// Give claims up
-    Release(command::claim::ReleaseArgs),
+    Release(command::release::Args),
     /// Move an item: by a trigger, or to a status
     Advance(command::advance::Args),
     /// Write, show, list and remove notes
@@ -92,7 +92,7 @@ pub(crate) enum Verb {
     /// Make an edge between two items
     Link(command::link::Args),
     /// Remove edges
-    Unlink(command::link::UnlinkArgs),
+    Unlink(command::unlink::Args),
     /// Say why items are not ready, and what would clear it
     Why(command::why::Args),
     /// Show what is held up, and by what
@@ -111,11 +111,11 @@ pub(crate) enum Verb {
     /// Write a whole copy of the database to a new file
     Backup(command::backup::Args),
     /// Put a backup in the place of the database
-    Restore(command::backup::RestoreArgs),
+    Restore(command::restore::Args),
     /// Write all rows as lines of JSON
     Export(command::export::Args),
     /// Take in what `docket export` wrote
-    Import(command::export::ImportArgs),
+    Import(command::import::Args),
     /// Print a completion script for a shell
     Completions(command::completions::Args),
 }

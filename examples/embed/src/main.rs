@@ -35,7 +35,8 @@ async fn main() -> anyhow::Result<()> {
 
     let items = vec![NewItem::titled(Title::parse("Water the tomatoes")?)];
     let (edges, notes) = (Vec::new(), Vec::new());
-    let create = Create { project: project.clone(), items, edges, notes, blank_notes: false, atomic: true };
+    let create =
+        Create { project: project.clone(), items, edges, notes, blank_notes: false, room_below: false, atomic: true };
     for made in engine.run(call(), create).await?.items {
         let made = made?;
         println!("made {}: {}, {}", made.key, made.item.title, made.item.status);

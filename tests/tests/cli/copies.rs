@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use docket_tests::mcp::Server;
 use serde_json::json;
 
 use crate::desk::{Desk, text};
@@ -24,6 +25,24 @@ fn a_backup_is_whole_and_restores() {
     desk.ok(&["doctor"]);
     desk.fails(5, &["restore", ".docket/docket.db", "--force"]);
     desk.fails(3, &["restore", "none.db"]);
+}
+
+#[test]
+fn whoever_still_has_the_old_database_open_is_told_of() {
+    let desk = Desk::new();
+    desk.add(&["One"]);
+    desk.ok(&["backup", "b.db"]);
+    let server = Server::start(&desk.database());
+    server.ok("manage_items", json!({ "operation": "create", "items": [{ "title": "Two" }] }));
+    let ran = desk.run(&["restore", "b.db", "--force"]);
+    assert!(ran.err.contains("another process has the database open"), "{ran:?}");
+    ran.good();
+    server.ok("manage_items", json!({ "operation": "create", "items": [{ "title": "Three" }] }));
+    assert_eq!(desk.json(&["item", "list"])["total"], json!(1), "what the old server writes does not get in here");
+    desk.ok(&["doctor"]);
+    drop(server);
+    desk.add(&["Four"]);
+    desk.ok(&["doctor"]);
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn a_long_text_comes_from_a_file_or_from_standard_input() {
     let item = desk.add(&["One"]);
     desk.write("plan.md", "first\nsecond\n");
     desk.ok(&["note", "set", &item, "plan", "--file", "plan.md"]);
-    assert_eq!(desk.ok(&["note", "show", &item, "plan"]), "first\nsecond\n\n");
+    assert_eq!(desk.ok(&["note", "show", &item, "plan"]), "first\nsecond\n");
     desk.run_fed(b"from a pipe", &["note", "set", &item, "plan", "-"]).good();
     assert_eq!(desk.ok(&["note", "show", &item, "plan"]), "from a pipe\n");
     desk.run_fed(b"by file", &["note", "set", &item, "more", "--file", "-", "--phase", "review"]).good();

@@ -1,10 +1,8 @@
-//! `docket claim` and `docket release`: leases on items.
+//! `docket claim`: leases on items.
 
 use std::collections::BTreeSet;
 
-use docket_core::command::{
-    Claim, ClaimNext, ClaimOutcome, ClaimRequest, Claimed, Held, Offer, ReleaseOutcome, Wanted,
-};
+use docket_core::command::{Claim, ClaimNext, ClaimOutcome, ClaimRequest, Claimed, Held, Offer, Wanted};
 use docket_core::model::{Role, Ttl};
 use docket_core::{Code, Error, Kind, Reason};
 use serde::Serialize;
@@ -60,14 +58,6 @@ pub(crate) struct Args {
     ready: bool,
 }
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  docket release WEB-7\n  docket --actor subagent:parser-1 release WEB-7")]
-pub(crate) struct ReleaseArgs {
-    /// The items
-    #[arg(required = true)]
-    items: Vec<String>,
-}
-
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let ttl = match args.ttl.as_deref() {
         None => None,
@@ -96,30 +86,6 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         });
         let ended = claimed.auto_released.iter().map(|item| freed(&names.of(*item), paint));
         held.chain(ended).collect()
-    })
-}
-
-pub(crate) async fn release(shell: &Shell, args: ReleaseArgs) -> Result<(), Failure> {
-    let releases = values::items(&args.items)?;
-    let session = shell.session(Access::Write).await?;
-    let claim = Claim { project: session.scope(), claims: Vec::new(), releases, ready_only: false };
-    let claimed = session.engine.run(session.call(), claim).await?;
-    let holder = session.caller().actor.actor.id.to_string();
-    let refused: Vec<Error> = claimed
-        .releases
-        .iter()
-        .filter_map(|result| match &result.outcome {
-            ReleaseOutcome::Released => None,
-            ReleaseOutcome::NotClaimedByYou => {
-                let message = format!("{}: \"{holder}\" does not hold it; --actor names another holder", result.asked);
-                Some(Error::conflict(Reason::NotClaimedByYou, message))
-            }
-            ReleaseOutcome::NotFound(error) => Some(Error::clone(error)),
-        })
-        .collect();
-    tell(shell, &claimed, &refused, claimed.releases.len(), |_| {
-        let gone = claimed.releases.iter().filter(|result| matches!(result.outcome, ReleaseOutcome::Released));
-        gone.map(|result| format!("released {}", result.asked)).collect()
     })
 }
 
@@ -196,7 +162,7 @@ fn refusal(asked: &str, outcome: &ClaimOutcome) -> Option<Error> {
 }
 
 /// Prints what was done, if anything was, and every refusal; the first one decides how the program ends.
-fn tell<T: Serialize>(
+pub(super) fn tell<T: Serialize>(
     shell: &Shell,
     answer: &T,
     refused: &[Error],

@@ -6,7 +6,7 @@ use docket_core::model::Slug;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::output::Paint;
+use crate::output::{Paint, escape};
 
 /// How to start the server, in the words of each client.
 #[derive(Clone, Debug, Serialize)]
@@ -51,7 +51,7 @@ impl Clients {
 
 /// The same for a person.
 pub(crate) fn render(clients: &Clients, paint: Paint) -> Vec<String> {
-    let json = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
+    let json = |value: &Value| crate::output::json::pretty(value).unwrap_or_default();
     let mut lines = Vec::new();
     for (client, place, text) in [
         ("Claude Code", "run", clients.claude_code.clone()),
@@ -62,7 +62,7 @@ pub(crate) fn render(clients: &Clients, paint: Paint) -> Vec<String> {
     ] {
         lines.push(String::new());
         lines.push(format!("{} {}", paint.bold(client), paint.dim(&format!("({place})"))));
-        lines.extend(text.lines().map(|line| format!("  {line}")));
+        lines.extend(text.lines().map(|line| format!("  {}", escape::line(line))));
     }
     lines
 }

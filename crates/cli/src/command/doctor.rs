@@ -133,7 +133,7 @@ fn render(report: &Report, keys: &BTreeMap<ItemId, Key>, paint: Paint) -> Vec<St
         lines.push(paint.dim(&format!("and {} more; --json shows all", report.rows.len() - SHOWN)));
     }
     let (items, edges) = (super::count(report.items, "item"), super::count(report.edges, "edge"));
-    let looked = format!("{items} and {edges} in {}", report.database);
+    let looked = format!("{items} and {edges} in {}", escape::line(&report.database));
     if report.repaired > 0 {
         lines.push(paint.good(&format!("repaired {}", super::count(report.repaired, "finding"))));
     }

@@ -60,6 +60,10 @@ struct Ready<'r> {
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     surface(&args.surface)?;
+    if args.dir.is_some() && shell.globals.db.is_some() {
+        let message = "--dir and --db both say where the database goes: give one of them";
+        return Err(Error::validation(Reason::BadValue, message).at("--dir").into());
+    }
     let folder = args.dir.as_deref().map_or_else(|| shell.around.cwd.clone(), |dir| resolve(&shell.around, dir));
     let config = shell.configuration()?;
     let caller = shell.caller(&config)?;
@@ -222,7 +226,7 @@ fn render(ready: &Ready<'_>, paint: Paint) -> Vec<String> {
     let project = ready.project;
     let mut lines = vec![
         paint.good("Docket is ready."),
-        format!("  database  {}{}", ready.database, if ready.created { "" } else { " (was there)" }),
+        format!("  database  {}{}", escape::line(&ready.database), if ready.created { "" } else { " (was there)" }),
         format!(
             "  project   {} ({}), keys {}, {}, …; workflow {}",
             project.slug,

@@ -9,6 +9,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod item;
 mod jsonl;
@@ -20,9 +21,12 @@ pub(crate) mod note;
 pub(crate) mod overview;
 mod progress;
 pub(crate) mod project;
+pub(crate) mod release;
+pub(crate) mod restore;
 pub(crate) mod search;
 mod snapshot;
 pub(crate) mod tree;
+pub(crate) mod unlink;
 mod values;
 pub(crate) mod why;
 
@@ -42,11 +46,11 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
         Verb::Tree(args) => tree::run(shell, args).await,
         Verb::Next(args) => next::run(shell, args).await,
         Verb::Claim(args) => claim::run(shell, args).await,
-        Verb::Release(args) => claim::release(shell, args).await,
+        Verb::Release(args) => release::run(shell, args).await,
         Verb::Advance(args) => advance::run(shell, args).await,
         Verb::Note(act) => note::run(shell, act).await,
         Verb::Link(args) => link::run(shell, args).await,
-        Verb::Unlink(args) => link::unlink(shell, args).await,
+        Verb::Unlink(args) => unlink::run(shell, args).await,
         Verb::Why(args) => why::run(shell, args).await,
         Verb::Blocked(args) => blocked::run(shell, args).await,
         Verb::Events(args) => events::run(shell, args).await,
@@ -55,9 +59,9 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
         Verb::Project(act) => project::run(shell, act).await,
         Verb::Doctor(args) => doctor::run(shell, args).await,
         Verb::Backup(args) => backup::run(shell, args).await,
-        Verb::Restore(args) => backup::restore(shell, args).await,
+        Verb::Restore(args) => restore::run(shell, args).await,
         Verb::Export(args) => export::run(shell, args).await,
-        Verb::Import(args) => export::import(shell, args).await,
+        Verb::Import(args) => import::run(shell, args).await,
         Verb::Completions(args) => completions::run(&args),
     }
 }

@@ -124,7 +124,11 @@ async fn show(shell: &Shell, args: ShowArgs) -> Result<(), Failure> {
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         Error::not_found(format!("{item} has no note \"{key}\"; it has {known}"))
     })?;
-    shell.out.answer(&super::without_credentials(&note)?, |_| vec![escape::block(note.body.as_str())])
+    shell.out.answer(&super::without_credentials(&note)?, |_| {
+        // The last line end is the printer's own.
+        let body = escape::block(note.body.as_str());
+        vec![body.strip_suffix('\n').unwrap_or(&body).to_owned()]
+    })
 }
 
 async fn list(shell: &Shell, args: ListArgs) -> Result<(), Failure> {

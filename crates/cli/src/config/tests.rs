@@ -391,3 +391,13 @@ fn a_submodule_is_no_worktree_and_a_broken_pointer_is_none() {
         assert_eq!(upwards[..2], [root.join("broken"), root.clone()], "{broken:?}");
     }
 }
+
+#[test]
+fn the_example_in_the_docs_can_be_read() {
+    let page = include_str!("../../../../docs/configuration.md");
+    let (_, rest) = page.split_once("```toml\n").expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    let config = toml(example).expect("a good file");
+    assert_eq!(config.project.preset, Some("standard"));
+    assert!(config.workflow.is_some() && config.schemas.is_some());
+}

@@ -146,17 +146,17 @@ impl Command for Claim {
         // What is handed back goes first, so that handing over in one call is not taken for holding too much; what is
         // claimed and released in one call is released after it.
         let late = |item: &ItemRef| seen.resolve(item).is_ok_and(|item| wanted.contains(&item.id));
-        let mut released: Vec<Option<ReleaseResult>> = vec![None; self.releases.len()];
-        for (place, item) in released.iter_mut().zip(&self.releases).filter(|(_, item)| !late(item)) {
+        let mut outcomes: Vec<Option<ReleaseResult>> = vec![None; self.releases.len()];
+        for (place, item) in outcomes.iter_mut().zip(&self.releases).filter(|(_, item)| !late(item)) {
             *place = Some(release(&mut draft, item, &holder));
         }
         let claims =
             self.claims.iter().map(|request| self.claim(&mut draft, request, &holder)).collect::<Result<_, _>>()?;
         let auto_released = release_oldest(&mut draft, &holder, &wanted)?;
-        for (place, item) in released.iter_mut().zip(&self.releases).filter(|(_, item)| late(item)) {
+        for (place, item) in outcomes.iter_mut().zip(&self.releases).filter(|(_, item)| late(item)) {
             *place = Some(release(&mut draft, item, &holder));
         }
-        let releases = released.into_iter().flatten().collect();
+        let releases = outcomes.into_iter().flatten().collect();
         Ok(Decision::done(draft.finish(), Claimed { claims, releases, auto_released }))
     }
 }

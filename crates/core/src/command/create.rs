@@ -124,6 +124,8 @@ pub struct Create {
     pub notes: Vec<NewNote>,
     /// Whether every note that a schema knows is made, blank.
     pub blank_notes: bool,
+    /// Whether the first item must leave room for others beneath it: it is the root of a tree.
+    pub room_below: bool,
     /// Whether one bad item refuses all; otherwise the good ones are made.
     pub atomic: bool,
 }
@@ -210,6 +212,7 @@ impl Command for Create {
             let around = Around { ancestors: true, edges: EdgeReach::Shown, ..self.scope(call).around };
             return Ok(Decision::Look(Box::new(Scope { around, ..self.scope(call) })));
         }
+        self.check_room(project, seen)?;
         let mut draft = Draft::new(call, seen);
         let mut locals: BTreeMap<&str, ItemId> = BTreeMap::new();
         let mut items = Vec::with_capacity(self.items.len());
@@ -240,6 +243,25 @@ impl Command for Create {
 }
 
 impl Create {
+    /// A root that could have no child is not the root of a tree.
+    fn check_room(&self, project: &Project, seen: &Slice) -> Result<(), Error> {
+        let Some(Parent::Existing(parent)) =
+            self.items.first().filter(|_| self.room_below).and_then(|root| root.parent.as_ref())
+        else {
+            return Ok(());
+        };
+        let depth = seen.resolve(parent).map_err(|error| error.at("parentId"))?.depth.saturating_add(1);
+        if depth < project.workflow.max_depth {
+            return Ok(());
+        }
+        let most = project.workflow.max_depth;
+        Err(Error::validation(
+            Reason::TooDeep,
+            format!("a tree's root must lie above the maximum depth of {most}, to have room for children; here it would lie at {depth}"),
+        )
+        .at("parentId"))
+    }
+
     fn adds_to_closed_parent(&self, seen: &Slice) -> bool {
         self.items.iter().any(|new| match &new.parent {
             Some(Parent::Existing(parent)) => seen.resolve(parent).is_ok_and(|parent| !parent.role.is_open()),

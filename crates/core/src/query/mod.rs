@@ -20,7 +20,7 @@ pub use standing::{Prospect, Standing};
 pub use why::Why;
 
 use crate::engine::Engine;
-use crate::error::{Error, Reason};
+use crate::error::Error;
 use crate::model::{Item, ItemId, ItemRef, Note, NoteId};
 use crate::store::{Around, Filter, Found, NoteReach, ProjectRef, Scope, Slice};
 
@@ -40,21 +40,6 @@ impl Engine {
     pub async fn with_ancestors<'i>(&self, items: impl Iterator<Item = &'i Item>) -> Result<Slice, Error> {
         let named: Vec<ItemRef> = items.map(|item| ItemRef::Id(item.id)).collect();
         self.show(&ProjectRef::Any, &named, Around { ancestors: true, ..Around::default() }).await
-    }
-
-    /// Refuses to plant a tree beneath an item where its root could have no children.
-    pub async fn check_room(&self, project: &ProjectRef, parent: &ItemRef) -> Result<(), Error> {
-        let seen = self.show(project, std::slice::from_ref(parent), Around::default()).await?;
-        let parent = seen.resolve(parent).map_err(|error| error.at("parentId"))?;
-        let most = seen.project_of(parent)?.workflow.max_depth;
-        let depth = parent.depth + 1;
-        if depth < most {
-            return Ok(());
-        }
-        let message = format!(
-            "a tree's root must lie above depth {most} to have room for children; here it would lie at {depth}"
-        );
-        Err(Error::validation(Reason::TooDeep, message).at("parentId"))
     }
 
     /// Whole notes of an item.

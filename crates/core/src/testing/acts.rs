@@ -174,8 +174,15 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
             new.item_type = typed.then(|| name("job"));
             new.role = *role;
             let call = stage.call(None);
-            let create =
-                Create { project, items: vec![new], edges: vec![], notes: vec![], blank_notes: false, atomic: false };
+            let create = Create {
+                project,
+                items: vec![new],
+                edges: vec![],
+                notes: vec![],
+                blank_notes: false,
+                room_below: false,
+                atomic: false,
+            };
             Some(stage.run(&call, &create).map(|_| ()))
         }
         Act::Reparent { item, parent } => {

@@ -124,6 +124,7 @@ fn tree(atomic: bool) -> Create {
             body: Text::parse("do it").expect("a text"),
         }],
         blank_notes: true,
+        room_below: false,
         atomic,
     }
 }
@@ -202,8 +203,15 @@ fn batches_have_a_size() {
     let mut scene = Scene::task_orchestrator();
     for (count, reason) in [(0, Some(Reason::TooFew)), (200, None), (201, Some(Reason::BatchTooLarge))] {
         let items = (0..count).map(|n| NewItem::titled(title(&format!("{n}")))).collect();
-        let create =
-            Create { project: World::project(), items, edges: vec![], notes: vec![], blank_notes: false, atomic: true };
+        let create = Create {
+            project: World::project(),
+            items,
+            edges: vec![],
+            notes: vec![],
+            blank_notes: false,
+            room_below: false,
+            atomic: true,
+        };
         let call = scene.world.call(None);
         assert_eq!(scene.world.run(&call, &create).err().map(|error| error.reason), reason, "{count}");
     }

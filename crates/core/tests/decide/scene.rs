@@ -45,6 +45,7 @@ impl Scene {
             edges: vec![],
             notes: vec![],
             blank_notes: false,
+            room_below: false,
             atomic: true,
         };
         self.world.run(&call, &create)?.items.remove(0).map(|made| made.item.id)

@@ -86,6 +86,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         edges,
         notes: Vec::new(),
         blank_notes: false,
+        room_below: false,
         atomic: true,
     };
     let mut created = session.engine.run(session.call(), create).await?;

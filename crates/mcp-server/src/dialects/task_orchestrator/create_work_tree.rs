@@ -125,7 +125,8 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let notes = notes(&mut fields)?;
     let blank_notes = fields.flag("createNotes")?.unwrap_or(false);
     let edges = written.iter().map(edge).collect();
-    let command = Create { project: session.project().clone(), items, edges, notes, blank_notes, atomic: true };
+    let command =
+        Create { project: session.project().clone(), items, edges, notes, blank_notes, room_below: true, atomic: true };
     let created = session.engine().run(session.call(by, request), command).await?;
     Ok(answer(&created, &written))
 }

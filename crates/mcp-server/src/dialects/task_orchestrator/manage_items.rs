@@ -169,6 +169,7 @@ async fn create(
             edges: Vec::new(),
             notes: Vec::new(),
             blank_notes: false,
+            room_below: false,
             atomic: false,
         };
         let created = session.engine().run(session.call(by, request), command).await?;
