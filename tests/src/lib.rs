@@ -1,4 +1,9 @@
 //! What tests of the whole share: the real program, a small MCP client, and rows to compare with.
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::needless_pass_by_value,
+    reason = "tests stop at the first thing that is wrong, and say what they send where they send it"
+)]
 
 pub mod audit;
 pub mod mcp;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::program::docket;
 
 /// How long an answer may take before the test gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The server ended before it answered.
 #[derive(Debug)]

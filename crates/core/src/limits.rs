@@ -32,8 +32,12 @@ pub const CYCLE_SHOWN: usize = 20;
 pub const DEPTH: u8 = 32;
 /// Longest text echoed back inside an error, in characters.
 pub const ECHO_CHARS: usize = 200;
-/// Ready items that find-and-claim looks at: few at first, since nearly always the best one suits, then more and more.
-pub const CANDIDATES: [usize; 3] = [2, 64, 2048];
+/// Ready items that find-and-claim looks at first: few, since nearly always the best one suits.
+pub const CANDIDATES: usize = 2;
+/// Ready items of its second look.
+pub const CANDIDATES_MORE: usize = 64;
+/// Ready items of each look after that.
+pub const CANDIDATES_MOST: usize = 2048;
 /// Most rounds of looking that one command may take.
 pub const LOOK_ROUNDS: usize = 12;
 /// How often a unit of work that lost a race is tried again before the caller is told.

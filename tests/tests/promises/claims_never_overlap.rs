@@ -57,7 +57,7 @@ fn agent(fleet: &Fleet, number: usize, items: &[String], seen: &Mutex<Vec<Acknow
             }
             (None, _) => {
                 // One agent in twenty sleeps past its lease.
-                std::thread::sleep(Duration::from_millis(if number % 20 == 0 { 2500 } else { 20 }));
+                std::thread::sleep(Duration::from_millis(if number.is_multiple_of(20) { 2500 } else { 20 }));
                 continue;
             }
         };

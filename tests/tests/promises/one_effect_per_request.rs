@@ -87,7 +87,7 @@ fn a_retry_takes_effect_once() {
 #[test]
 fn and_an_answer_that_is_not_kept_would_be_seen() {
     must_fail_with(&["was answered in two ways", "as many items as requests"], || {
-        experiment(Some("answers-forgotten"), 24)
+        experiment(Some("answers-forgotten"), 24);
     });
 }
 

@@ -86,6 +86,6 @@ fn state_event_and_answer_are_one() {
 #[test]
 fn and_an_event_after_the_commit_would_be_seen() {
     must_fail_with(&["rebuilt from events", "an event that fits", "took effect once", "answered in two ways"], || {
-        experiment(Some("events-apart"))
+        experiment(Some("events-apart"));
     });
 }

@@ -69,6 +69,6 @@ fn an_acknowledged_write_survives_a_kill() {
 #[test]
 fn and_an_answer_before_its_commit_would_be_seen() {
     must_fail_with(&["acknowledged writes are lost"], || {
-        experiment(Some("answer-before-commit"), Duration::from_secs(8), 300..900)
+        experiment(Some("answer-before-commit"), Duration::from_secs(8), 300..900);
     });
 }

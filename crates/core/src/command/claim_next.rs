@@ -140,7 +140,11 @@ impl ClaimNext {
             item_type: self.wanted.item_type.clone(),
             include_claimed: false,
             offered_only: true,
-            limit: limits::CANDIDATES[round.min(limits::CANDIDATES.len() - 1)],
+            limit: match round {
+                0 => limits::CANDIDATES,
+                1 => limits::CANDIDATES_MORE,
+                _ => limits::CANDIDATES_MOST,
+            },
             after,
         }
     }

@@ -286,6 +286,23 @@ fn attempt_more<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
                     .map(|_| ()),
             )
         }
+        Act::Link { .. } | Act::Unlink { .. } | Act::Remove { .. } | Act::CloseTree { .. } | Act::Pass { .. } => {
+            attempt_last(stage, act)
+        }
+        Act::Create { .. }
+        | Act::Reparent { .. }
+        | Act::ReparentMany { .. }
+        | Act::Rename { .. }
+        | Act::Move { .. }
+        | Act::MoveTo { .. }
+        | Act::MoveMany { .. } => None,
+    }
+}
+
+fn attempt_last<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
+    let project = stage.project();
+    let at = |stage: &S, index: usize| pick(stage, index).map(ItemRef::Id);
+    match act {
         Act::Link { from, to, kind, at: threshold } => {
             let kind = EdgeKind::ALL.get(*kind).copied().unwrap_or(EdgeKind::Blocks);
             let unblock_at = (kind == EdgeKind::Blocks)
@@ -323,7 +340,12 @@ fn attempt_more<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
             stage.pass(*seconds);
             Some(Ok(()))
         }
-        Act::Create { .. }
+        Act::Claim { .. }
+        | Act::ClaimNext { .. }
+        | Act::Release { .. }
+        | Act::Note { .. }
+        | Act::Unnote { .. }
+        | Act::Create { .. }
         | Act::Reparent { .. }
         | Act::ReparentMany { .. }
         | Act::Rename { .. }
