@@ -20,13 +20,14 @@ pub(crate) const BINARY: &str = "DOCKET_BIN";
 pub(crate) fn run() -> Result<()> {
     step(cargo(&["build", "--workspace", "--all-targets"]).args(PLANTED))?;
     let binary = set_aside()?;
+    // Before the others, so that the last thing a reader sees is the count of all tests.
+    step(cargo(&["test", "--workspace", "--doc"]).args(PLANTED))?;
     if has_cargo("nextest") {
         step(cargo(&["nextest", "run", "--workspace"]).args(PLANTED).env(BINARY, &binary))?;
     } else {
         println!("# cargo-nextest is not installed: cargo test runs the same tests, one program after the other");
         step(cargo(&["test", "--workspace", "--tests", "--no-fail-fast"]).args(PLANTED).env(BINARY, &binary))?;
     }
-    step(cargo(&["test", "--workspace", "--doc"]).args(PLANTED))?;
     println!("# passed: the unit, integration and documentation tests of every package of the workspace");
     Ok(())
 }

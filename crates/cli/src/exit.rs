@@ -84,8 +84,18 @@ impl From<Invalid> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         tracing::debug!(error = &error as &dyn std::error::Error, "the store failed");
-        Error::from(error).into()
+        plain(error).into()
     }
+}
+
+/// A failure of the store; of damage with what the store knows of it, for it is the operator who must mend it.
+pub(crate) fn plain(error: StoreError) -> Error {
+    let known = match &error {
+        StoreError::Corrupt(Some(detail)) => format!(": {detail}"),
+        _ => String::new(),
+    };
+    let plain = Error::from(error);
+    Error { message: format!("{}{known}", plain.message), ..plain }
 }
 
 impl From<ConfigError> for Failure {

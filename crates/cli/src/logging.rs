@@ -10,12 +10,15 @@ use crate::exit::Failure;
 
 static STARTED: OnceLock<()> = OnceLock::new();
 
+/// Warnings, but not of what is told to whoever asked: the engine's errors are in its answers, and the protocol's too.
+const DEFAULT: &str = "warn,docket_core::engine=error,rmcp=error";
+
 /// Starts the log, once: as the environment says, else as the configuration says, else warnings.
 pub(crate) fn start(around: &Surroundings, configured: Option<&str>) -> Result<(), Failure> {
     if STARTED.set(()).is_err() {
         return Ok(());
     }
-    let filter = around.log_filter.as_deref().or(configured).unwrap_or("warn");
+    let filter = around.log_filter.as_deref().or(configured).unwrap_or(DEFAULT);
     let filter: EnvFilter = filter.parse().map_err(|error| {
         Failure::environment(format!(
             "DOCKET_LOG or RUST_LOG: \"{}\" is not a log filter: {error}",

@@ -255,6 +255,12 @@ pub(crate) async fn open(options: SqliteOptions) -> Result<Arc<SqliteStore>, Fai
     if path.is_dir() {
         return Err(Failure::environment(format!("{}: is a folder; a database is a file", path.display())));
     }
+    // The store would say no more than that it cannot be opened.
+    if let Err(error) = std::fs::File::open(&path)
+        && error.kind() == std::io::ErrorKind::PermissionDenied
+    {
+        return Err(Failure::environment(format!("{}: cannot be read: {error}", path.display())));
+    }
     SqliteStore::open(options).await.map(Arc::new).map_err(|error| open_failure(&path, error))
 }
 
@@ -263,7 +269,7 @@ pub(crate) fn open_failure(path: &Path, error: StoreError) -> Failure {
     if let Some(source) = std::error::Error::source(&error) {
         tracing::debug!(error = source, "the database cannot be opened");
     }
-    let plain = Error::from(error);
+    let plain = crate::exit::plain(error);
     let message = format!("{}: {}", path.display(), plain.message);
     Error { message, ..plain }.into()
 }
@@ -317,11 +323,7 @@ fn cannot_apply(config: &Configuration, message: &str) -> Failure {
 fn choose(projects: &[Project], named: Option<&Slug>, configured: Option<&Slug>) -> Result<Chosen, Failure> {
     let by_slug = |slug: &Slug| projects.iter().find(|project| project.slug == *slug);
     if let Some(slug) = named {
-        let project = by_slug(slug).ok_or_else(|| {
-            let known: Vec<&str> = projects.iter().map(|project| project.slug.as_str()).collect();
-            Error::not_found(format!("no project \"{slug}\" in this database; it has: {}", known.join(", ")))
-                .at("project")
-        })?;
+        let project = by_slug(slug).ok_or_else(|| no_project(projects, slug))?;
         return Ok(Chosen::One(project.id, true));
     }
     if let Some(project) = configured.and_then(by_slug) {
@@ -335,6 +337,13 @@ fn choose(projects: &[Project], named: Option<&Slug>, configured: Option<&Slug>)
         [only] => Chosen::One(only.id, false),
         _ => required("this database has several projects: say which one is meant"),
     })
+}
+
+/// That a project is not there, and which ones are.
+pub(crate) fn no_project(projects: &[Project], slug: &Slug) -> Error {
+    let known: Vec<&str> = projects.iter().map(|project| project.slug.as_str()).collect();
+    let known = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
+    Error::not_found(format!("no project \"{slug}\" in this database; it has: {known}")).at("project")
 }
 
 /// `KIND:NAME`.

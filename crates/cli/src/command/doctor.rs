@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use docket_core::Reason;
 use docket_core::doctor::{Finding, Repair, Rows, examine};
 use docket_core::model::{Item, ItemId, Key};
-use docket_core::store::Store;
+use docket_core::store::{Store, StoreError};
 use docket_store_sqlite::{Durability, SqliteStore};
 use serde::Serialize;
 
 use super::progress::Progress;
 use super::snapshot::Snapshot;
-use crate::exit::{FOUND, Failure};
+use crate::exit::{FOUND, Failure, plain};
 use crate::output::{Paint, escape};
 use crate::session::{Access, Shell};
 
@@ -72,7 +72,9 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         Ok(keys) => keys,
         // What is too damaged to be read is no failure of ours to look: it is what was found.
         Err(Failure::Engine(error)) if error.reason == Reason::StoreCorrupt => {
-            report.file.push(error.message);
+            if !report.file.contains(&error.message) {
+                report.file.push(error.message);
+            }
             BTreeMap::new()
         }
         Err(failure) => return Err(failure),
@@ -85,7 +87,12 @@ async fn look_and_mend(shell: &Shell, args: &Args, report: &mut Report) -> Resul
     let access = if args.repair { Access::Write } else { Access::Read };
     let store = shell.open_store(access, Durability::Full).await?;
     let progress = Progress::new(shell.out, "looking at the file", None);
-    report.file = store.integrity().await?;
+    report.file = match store.integrity().await {
+        Ok(found) => found,
+        // It could not be looked at to the end: the store says where it stopped.
+        Err(error @ StoreError::Corrupt(_)) => vec![plain(error).message],
+        Err(error) => return Err(error.into()),
+    };
     drop(progress);
     let (mut items, mut keys) = look(shell, &store, report).await?;
     for _ in 0..ROUNDS {

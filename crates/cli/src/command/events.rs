@@ -93,7 +93,9 @@ async fn print(session: &Session, events: &[Event]) -> Result<(), Failure> {
 
 fn line(event: &Event, names: &Names, paint: Paint) -> String {
     let who = event.by.as_ref().map_or(&event.principal, |by| &by.actor.id);
-    let item = event.item.map(|id| named(id, event, names));
+    // An edge is told from where it begins, which is the other end of its event.
+    let is_edge = matches!(event.verb, Verb::Linked | Verb::Unlinked);
+    let item = event.item.filter(|_| !is_edge).map(|id| named(id, event, names));
     let said =
         [item, Some(details(event, names))].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>();
     format!(
@@ -121,8 +123,8 @@ fn details(event: &Event, names: &Names) -> String {
         }
         Verb::Noted | Verb::NoteRemoved => text("key").unwrap_or_default(),
         Verb::Linked | Verb::Unlinked => {
-            let from = event.other.and_then(|other| names.known(other)).unwrap_or_default();
-            format!("{} {from}", text("kind").unwrap_or_default())
+            let end = |id: Option<ItemId>| id.map_or_else(String::new, |id| names.of(id));
+            format!("{} {} {}", end(event.other), text("kind").unwrap_or_default(), end(event.item))
         }
         Verb::Edited => {
             let fields = event.data.get("set").and_then(Value::as_object);

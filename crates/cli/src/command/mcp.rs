@@ -11,14 +11,16 @@ use docket_mcp_server::{Settings, serve_stdio, surface, surfaces};
 use docket_store_sqlite::SqliteOptions;
 
 use crate::config::Configuration;
+use crate::config::locate::exists;
 use crate::exit::Failure;
-use crate::session::{Caller, Shell, apply_rules, make_folder_of, open};
+use crate::session::{Caller, Shell, apply_rules, make_folder_of, no_project, open};
 
 /// The project that is made when nobody names one and there is none.
 pub(super) const DEFAULT_PROJECT: &str = "default";
 
 const HELP: &str = "\
-The database is made when it is missing, and so is the project. Only the protocol is written to standard \
+The database is made when it is missing, and so is its first project, or the one that docket.toml names; \
+`docket project set` makes others. Only the protocol is written to standard \
 output; the log goes to standard error. Several servers may run on one database at the same time.
 
 Examples:
@@ -41,8 +43,12 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
     make_folder_of(&location.path)?;
+    let is_new = !exists(&location.path)?;
     let options = SqliteOptions::new(&location.path).create(true).durability(config.durability.unwrap_or_default());
     let store = open(options).await?;
+    if is_new {
+        crate::output::remark(&format!("docket: made a new database, {}", location.path.display()));
+    }
     let engine = Engine::new(Arc::clone(&store) as Arc<dyn Store>);
     let projects = store.projects().await?;
     let slug = wanted(&projects, shell.named_project()?, &config)?;
@@ -74,7 +80,16 @@ pub(super) fn preset_of(surface: &str) -> &'static str {
 
 /// The project to serve: the one named, the one the configuration names, the only one, or a new one.
 fn wanted(projects: &[Project], named: Option<Slug>, config: &Configuration) -> Result<Slug, Failure> {
-    if let Some(slug) = named.or_else(|| config.project.slug.clone()) {
+    if let Some(slug) = named {
+        let known = projects.is_empty() || projects.iter().any(|project| project.slug == slug);
+        // A slip of the pen would be an empty project that nobody looks at.
+        return if known || config.project.slug.as_ref() == Some(&slug) {
+            Ok(slug)
+        } else {
+            Err(no_project(projects, &slug).into())
+        };
+    }
+    if let Some(slug) = config.project.slug.clone() {
         return Ok(slug);
     }
     match projects {
