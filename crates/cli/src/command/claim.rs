@@ -47,9 +47,9 @@ pub(crate) struct Args {
     /// With --next: only what lies anywhere beneath this item
     #[arg(long, value_name = "ITEM", requires = "next")]
     under: Option<String>,
-    /// With --next: the role to look in
-    #[arg(long, value_name = "ROLE", default_value = "queue")]
-    role: Role,
+    /// With --next: the role to look in [default: queue]
+    #[arg(long, value_name = "ROLE", requires = "next")]
+    role: Option<Role>,
     /// With --next: what you can do; work that needs more is left to others
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "next")]
     capability: Vec<String>,
@@ -69,6 +69,10 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     if args.next {
         return next(shell, &args, ttl).await;
     }
+    if let Some(option) = only_with_next(&args) {
+        let message = format!("{option} goes with --next, not with items that are named");
+        return Err(Error::validation(Reason::BadValue, message).at(option).into());
+    }
     let claims = values::items(&args.items)?.into_iter().map(|item| ClaimRequest { item, ttl }).collect();
     let session = shell.session(Access::Write).await?;
     let claim = Claim { project: session.scope(), claims, releases: Vec::new(), ready_only: args.ready };
@@ -76,7 +80,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let names = names(&session, &claimed).await?;
     let refused: Vec<Error> =
         claimed.claims.iter().filter_map(|result| refusal(&result.asked, &result.outcome)).collect();
-    tell(shell, &claimed, &refused, claimed.claims.len(), |paint| {
+    let answer = super::with_keys(&claimed, &session, &names)?;
+    tell(shell, &answer, &refused, claimed.claims.len(), |paint| {
         let held = claimed.claims.iter().filter_map(|result| match &result.outcome {
             ClaimOutcome::Held(held) => Some(held_line(held, &names, paint)),
             ClaimOutcome::AlreadyClaimed { .. }
@@ -89,10 +94,24 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     })
 }
 
+/// The first option that was given and says which work to look for. The parser does not see it: items and --next exclude
+/// each other, and what is excluded is not asked for.
+fn only_with_next(args: &Args) -> Option<&'static str> {
+    let given = [
+        (args.wait.is_some(), "--wait"),
+        (!args.tags.is_empty(), "--tags"),
+        (args.item_type.is_some(), "--type"),
+        (args.under.is_some(), "--under"),
+        (args.role.is_some(), "--role"),
+        (!args.capability.is_empty(), "--capability"),
+    ];
+    given.into_iter().find_map(|(given, option)| given.then_some(option))
+}
+
 async fn next(shell: &Shell, args: &Args, ttl: Option<Ttl>) -> Result<(), Failure> {
     let patience = values::patience(args.wait.as_deref())?;
     let wanted = Wanted {
-        role: args.role,
+        role: args.role.unwrap_or(Role::Queue),
         under: args.under.as_deref().map(values::item).transpose()?,
         tags: values::tags(&args.tags)?,
         item_type: args.item_type.as_deref().map(|name| values::name(name, "type")).transpose()?,
@@ -105,7 +124,8 @@ async fn next(shell: &Shell, args: &Args, ttl: Option<Ttl>) -> Result<(), Failur
     let ids = offer.held.iter().map(|held| held.item).chain(offer.auto_released.iter().copied());
     let names = session.names(ids).await?;
     let key = offer.held.as_ref().and_then(|held| names.key(held.item));
-    shell.out.answer(&WithKey { key, answer: &offer }, |paint| offer_lines(&offer, &names, paint))
+    let answer = super::with_keys(&WithKey { key, answer: &offer }, &session, &names)?;
+    shell.out.answer(&answer, |paint| offer_lines(&offer, &names, paint))
 }
 
 fn offer_lines(offer: &Offer, names: &Names, paint: Paint) -> Vec<String> {

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// How many at the most; the newest are shown
-    #[arg(long, value_name = "NUMBER", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=limits::PAGE as i64))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 30, value_parser = values::limit, allow_negative_numbers = true)]
     limit: u16,
     /// Wait for more and print it as it comes, until interrupted
     #[arg(long)]

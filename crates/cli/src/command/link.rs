@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Where it ends
     to: String,
     /// How far the blocker must come: queue, work, review or terminal [default: terminal]
-    #[arg(long, value_name = "ROLE")]
+    #[arg(long, value_name = "ROLE", value_parser = values::unblock_at)]
     unblock_at: Option<Role>,
 }
 

@@ -30,12 +30,14 @@ pub(crate) mod unlink;
 mod values;
 pub(crate) mod why;
 
+use docket_core::model::Key;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::args::Verb;
 use crate::exit::Failure;
-use crate::session::Shell;
+use crate::names::Names;
+use crate::session::{Session, Shell};
 
 /// Runs a verb.
 pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
@@ -76,6 +78,39 @@ fn to_value<T: Serialize>(answer: &T) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(answer).map_err(std::io::Error::from)?;
     strip(&mut value, "claim", "holder");
     Ok(value)
+}
+
+/// An answer of the engine with the short key of every item in it, beside its id.
+fn with_keys<T: Serialize>(answer: &T, session: &Session, names: &Names) -> Result<Value, Failure> {
+    let mut value = serde_json::to_value(answer).map_err(std::io::Error::from)?;
+    add_keys(&mut value, session, names);
+    Ok(value)
+}
+
+fn add_keys(value: &mut Value, session: &Session, names: &Names) {
+    match value {
+        Value::Object(fields) => {
+            if !fields.contains_key("key")
+                && let Some(key) = key_of(fields, session, names)
+            {
+                let rest = std::mem::take(fields);
+                fields.insert("key".to_owned(), Value::String(key.to_string()));
+                fields.extend(rest);
+            }
+            fields.values_mut().for_each(|inner| add_keys(inner, session, names));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|inner| add_keys(inner, session, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The key of an item that is here whole, or by its id.
+fn key_of(fields: &Map<String, Value>, session: &Session, names: &Names) -> Option<Key> {
+    if let Some(id) = fields.get("item").and_then(Value::as_str) {
+        return names.key(id.parse().ok()?);
+    }
+    let (project, number) = (fields.get("project")?.as_str()?, fields.get("number")?.as_u64()?.try_into().ok()?);
+    session.projects.iter().find(|known| known.id.to_string() == project).map(|known| known.key(number))
 }
 
 /// Notes and events without the credentials that their actors gave.

@@ -1,6 +1,5 @@
 //! `docket next`: ready work, the best first. It claims nothing.
 
-use docket_core::limits;
 use docket_core::model::Role;
 use docket_core::query::NextQuery;
 use serde::Serialize;
@@ -20,7 +19,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// How many
-    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=limits::PAGE as i64))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = values::limit, allow_negative_numbers = true)]
     limit: u16,
     /// The role to look in: queue, work, review or blocked
     #[arg(long, value_name = "ROLE", default_value = "queue")]

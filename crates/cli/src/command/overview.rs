@@ -1,14 +1,14 @@
 //! `docket overview`: how the project stands, on one screen.
 
-use docket_core::limits;
 use docket_core::model::{Item, Role};
 use docket_core::query::{Health, Overview};
 use docket_core::store::{ChildTally, ClaimTally};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::listing;
+use super::{listing, values};
 use crate::exit::Failure;
+use crate::names::Names;
 use crate::output::table::{Rows, Text};
 use crate::output::{Paint, escape};
 use crate::session::{Access, Session, Shell};
@@ -17,7 +17,7 @@ use crate::session::{Access, Session, Shell};
 #[command(after_help = "Examples:\n  docket overview\n  docket overview --limit 5 --json")]
 pub(crate) struct Args {
     /// How many roots
-    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=limits::PAGE as i64))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = values::limit, allow_negative_numbers = true)]
     limit: u16,
 }
 
@@ -44,7 +44,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         claims: health.claims,
     };
     let title = escape::line(session.project()?.name.as_str());
-    shell.out.answer(&stands, |paint| render(&session, &title, &overview, &health, paint))
+    let answer = super::with_keys(&stands, &session, &Names::default())?;
+    shell.out.answer(&answer, |paint| render(&session, &title, &overview, &health, paint))
 }
 
 fn render(session: &Session, title: &str, overview: &Overview, health: &Health, paint: Paint) -> Vec<String> {
@@ -68,8 +69,11 @@ fn render(session: &Session, title: &str, overview: &Overview, health: &Health, 
     let claims = health.claims;
     lines.push(String::new());
     lines.push(paint.dim(&format!(
-        "claims: {} live, {} run out, {} items without one",
-        claims.active, claims.expired, claims.unclaimed
+        "claims: {} live, {} run out, {} item{} without one",
+        claims.active,
+        claims.expired,
+        claims.unclaimed,
+        if claims.unclaimed == 1 { "" } else { "s" }
     )));
     lines
 }

@@ -34,7 +34,9 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             ReleaseOutcome::NotFound(error) => Some(Error::clone(error)),
         })
         .collect();
-    tell(shell, &claimed, &refused, claimed.releases.len(), |_| {
+    let names = session.names(claimed.releases.iter().filter_map(|result| result.item)).await?;
+    let answer = super::with_keys(&claimed, &session, &names)?;
+    tell(shell, &answer, &refused, claimed.releases.len(), |_| {
         let gone = claimed.releases.iter().filter(|result| matches!(result.outcome, ReleaseOutcome::Released));
         gone.map(|result| format!("released {}", result.asked)).collect()
     })

@@ -1,10 +1,10 @@
 //! `docket search`: items by words of their title and summary.
 
 use docket_core::store::{Filter, Order, SortBy};
-use docket_core::{Error, Reason, limits, search};
+use docket_core::{Error, Reason, search};
 
 use super::item::Listed;
-use super::listing;
+use super::{listing, values};
 use crate::exit::Failure;
 use crate::session::{Access, Shell};
 
@@ -20,10 +20,10 @@ pub(crate) struct Args {
     #[arg(required = true)]
     words: Vec<String>,
     /// How many
-    #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=limits::PAGE as i64))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = values::limit, allow_negative_numbers = true)]
     limit: u16,
     /// How many to leave out at the beginning
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = values::offset, allow_negative_numbers = true)]
     offset: usize,
 }
 

@@ -3,8 +3,9 @@
 use std::io::Read;
 use std::time::Duration;
 
-use docket_core::model::{Fence, ItemRef, Name, Tag, Text, Timestamp};
+use docket_core::model::{Fence, ItemRef, Name, Role, Tag, Text, Timestamp};
 use docket_core::store::Order;
+use docket_core::workflow::Workflow;
 use docket_core::{Error, Invalid, Reason, echo, limits};
 
 use crate::config::locate::Surroundings;
@@ -92,6 +93,43 @@ pub(super) fn order(text: &str) -> Result<Order, String> {
         "desc" => Ok(Order::Desc),
         _ => Err("must be asc or desc".to_owned()),
     }
+}
+
+/// How many are shown at the most.
+pub(super) fn limit(text: &str) -> Result<u16, String> {
+    let known = text.parse().ok().filter(|number| (1..=limits::PAGE).contains(&usize::from(*number)));
+    known.ok_or_else(|| format!("must be a whole number from 1 to {}", limits::PAGE))
+}
+
+/// How many are left out at the beginning.
+pub(super) fn offset(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "must be a whole number from 0 on".to_owned())
+}
+
+/// A number; which ones there are is the model's to say.
+pub(super) fn complexity(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "must be a whole number from 1 to 10".to_owned())
+}
+
+/// How far a blocker must come.
+pub(super) fn unblock_at(text: &str) -> Result<Role, String> {
+    let known = text.parse().ok().filter(|role| *role != Role::Blocked);
+    known.ok_or_else(|| "must be queue, work, review or terminal".to_owned())
+}
+
+/// A status of a workflow.
+pub(super) fn status(workflow: &Workflow, text: &str) -> Result<Name, Failure> {
+    let name = name(text, "status")?;
+    if workflow.status(&name).is_some() {
+        return Ok(name);
+    }
+    let message = format!("there is no status \"{}\"; there are: {}", echo(text), statuses(workflow));
+    Err(Error::validation(Reason::UnknownValue, message).at("status").into())
+}
+
+/// The statuses of a workflow.
+pub(super) fn statuses(workflow: &Workflow) -> String {
+    workflow.statuses.iter().map(|status| status.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// A long text: as it is, out of a file, or from standard input where the file is `-`.

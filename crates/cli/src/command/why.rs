@@ -41,7 +41,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         .iter()
         .map(|why| Ok(Explained { item: listing::listed(&session, &why.item)?, obstacles: &why.obstacles }))
         .collect::<Result<Vec<_>, Failure>>()?;
-    shell.out.answer(&explained, |paint| render(&session, &reasons, &names, paint))
+    let answer = super::with_keys(&explained, &session, &names)?;
+    shell.out.answer(&answer, |paint| render(&session, &reasons, &names, paint))
 }
 
 fn render(session: &Session, reasons: &[Why], names: &Names, paint: Paint) -> Vec<String> {

@@ -6,6 +6,7 @@ use docket_core::{Error, Reason};
 
 use super::super::values;
 use crate::exit::Failure;
+use crate::names::Names;
 use crate::output::{Paint, escape};
 use crate::session::{Access, Session, Shell};
 
@@ -39,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PRIORITY", default_value = "medium")]
     priority: Priority,
     /// How hard it is, from 1 to 10
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = values::complexity, allow_negative_numbers = true)]
     complexity: Option<i64>,
     /// Its type, which selects its note schema
     #[arg(long = "type", value_name = "NAME")]
@@ -91,7 +92,12 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     };
     let mut created = session.engine.run(session.call(), create).await?;
     let made = created.items.pop().unwrap_or_else(|| Err(Error::validation(Reason::TooFew, "no item was made")))?;
-    shell.out.answer(&made, |paint| render(&session, &made, paint))
+    let mut answer = super::super::with_keys(&made, &session, &Names::default())?;
+    if let Some(fields) = answer.as_object_mut() {
+        // The item's name inside the call is no word of the caller's.
+        fields.shift_remove("local");
+    }
+    shell.out.answer(&answer, |paint| render(&session, &made, paint))
 }
 
 fn new_item(shell: &Shell, args: &Args) -> Result<NewItem, Failure> {

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PRIORITY")]
     priority: Option<Priority>,
     /// How hard it is, from 1 to 10
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = values::complexity, allow_negative_numbers = true)]
     complexity: Option<i64>,
     /// The item that it is a part of
     #[arg(long, value_name = "ITEM")]

@@ -1,6 +1,5 @@
 //! `docket item list`: items by what they are.
 
-use docket_core::limits;
 use docket_core::model::{Priority, Role};
 use docket_core::store::{Around, ClaimState, Filter, Order, SortBy};
 use serde::Serialize;
@@ -57,10 +56,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ORDER", default_value = "asc", value_parser = values::order)]
     order: Order,
     /// How many
-    #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=limits::PAGE as i64))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = values::limit, allow_negative_numbers = true)]
     limit: u16,
     /// How many to leave out at the beginning
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = values::offset, allow_negative_numbers = true)]
     offset: usize,
 }
 
@@ -89,7 +88,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         project: session.project_ref()?,
         parent,
         roles: if args.role.is_empty() && !all { open.to_vec() } else { args.role },
-        status: args.status.as_deref().map(|status| values::name(status, "status")).transpose()?,
+        status: args.status.as_deref().map(|status| values::status(&session.project()?.workflow, status)).transpose()?,
         priority: args.priority,
         tags: values::tags(&args.tags)?,
         item_type: args.item_type.as_deref().map(|name| values::name(name, "type")).transpose()?,

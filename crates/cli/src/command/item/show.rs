@@ -66,7 +66,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         notes: super::super::without_credentials(&notes)?,
         obstacles: &obstacles,
     };
-    shell.out.answer(&shown, |paint| {
+    let answer = super::super::with_keys(&shown, &session, &names)?;
+    shell.out.answer(&answer, |paint| {
         let mut lines = head(&session, &context, paint);
         lines.extend(texts(&context.item, paint));
         lines.extend(notes_of(&context, &notes, paint));
