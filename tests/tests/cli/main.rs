@@ -8,5 +8,6 @@ mod desk;
 mod doctor;
 mod exits;
 mod export;
+mod first_day;
 mod help;
 mod verbs;

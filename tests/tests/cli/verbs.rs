@@ -332,8 +332,8 @@ fn a_status_is_as_good_as_a_trigger() {
     assert!(desk.ok(&["next"]).contains("nothing is ready"));
     desk.ok(&["advance", &item, "ready"]);
     desk.ok(&["advance", &item, "in_progress"]);
-    let refused = desk.fails(5, &["advance", &item, "somewhere"]);
-    assert!(refused.contains("transition") && refused.contains("use one of braindump, backlog"), "{refused}");
+    let refused = desk.fails(2, &["advance", &item, "somewhere"]);
+    assert!(refused.contains("nor a status (braindump, backlog"), "{refused}");
     desk.ok(&["advance", &item, "waiting_for_input"]);
     assert!(desk.fails(5, &["advance", &item, "complete"]).contains("resume"));
     desk.ok(&["advance", &item, "RESUME"]);

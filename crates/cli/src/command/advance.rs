@@ -144,7 +144,9 @@ fn closed_line(result: &CloseResult, names: &Names, paint: Paint) -> Option<Stri
     let item = names.of(result.item);
     match &result.outcome {
         CloseOutcome::Closed { from_role, .. } => Some(format!("{} {item} (was in {from_role})", paint.good("closed"))),
-        CloseOutcome::BlockerRefused => Some(format!("{} {item}: it waits for one that was refused", paint.bad("left"))),
+        CloseOutcome::BlockerRefused => {
+            Some(format!("{} {item}: it waits for one that was refused", paint.bad("left")))
+        }
         CloseOutcome::Refused(_) => Some(format!("{} {item}: refused", paint.bad("left"))),
         CloseOutcome::AlreadyClosed => None,
     }

@@ -34,7 +34,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let parent = args.parent.as_deref().map(values::item).transpose()?;
     let session = shell.session(Access::Read).await?;
     let (items, all) = session.engine.blocked(&session.project_ref()?, parent.as_ref()).await?;
-    let answer = Blocked { items: super::with_keys(&super::to_value(&items)?, &session, &Names::default())?, truncated: !all };
+    let answer =
+        Blocked { items: super::with_keys(&super::to_value(&items)?, &session, &Names::default())?, truncated: !all };
     shell.out.answer(&answer, |paint| render(&session, &items, all, paint))
 }
 

@@ -88,7 +88,11 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         project: session.project_ref()?,
         parent,
         roles: if args.role.is_empty() && !all { open.to_vec() } else { args.role },
-        status: args.status.as_deref().map(|status| values::status(&session.project()?.workflow, status)).transpose()?,
+        status: args
+            .status
+            .as_deref()
+            .map(|status| values::status(&session.project()?.workflow, status))
+            .transpose()?,
         priority: args.priority,
         tags: values::tags(&args.tags)?,
         item_type: args.item_type.as_deref().map(|name| values::name(name, "type")).transpose()?,
