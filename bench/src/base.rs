@@ -25,7 +25,7 @@ const PREFIX: &str = "BEN";
 pub(crate) struct Base {
     pub(crate) engine: Engine,
     pub(crate) project: Project,
-    pub(crate) store: Arc<SqliteStore>,
+    store: Arc<SqliteStore>,
 }
 
 impl Base {

@@ -16,6 +16,10 @@ impl Samples {
         self.push(time.as_secs_f64());
     }
 
+    pub(crate) fn extend(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+
     /// The middle one; not a number when there are none, which holds no bound.
     pub(crate) fn median(&self) -> f64 {
         let mut sorted = self.0.clone();

@@ -22,6 +22,8 @@ use crate::stats::{Samples, rate};
 const CALLERS: usize = 64;
 /// Claims of each agent in one round.
 const EACH: usize = 16;
+/// Claims by one agent before it is the raw connection's turn.
+const IN_TURN: usize = 10;
 /// Raw claims with a commit each, in one round.
 const ALONE: usize = 150;
 
@@ -52,7 +54,6 @@ async fn many(folder: &Path, filled: &Path, rounds: usize) -> Result<Vec<Row>> {
             rate(CALLERS * EACH, batches(&mut batched, &ours).await?),
             rate(ALONE, singles(&mut single, &ours, ALONE).await?),
         ];
-        eprintln!("{figures:?}");
         // The first round warms up.
         if round > 0 {
             claims.push(figures[0]);
@@ -80,14 +81,20 @@ async fn one(folder: &Path, filled: &Path, samples: usize) -> Result<Row> {
     let ours = Base::open(&copy(filled, &folder.join("one.db"))?, Durability::Full).await?;
     let mut raw = Raw::open(&copy(filled, &folder.join("raw.db"))?).await?;
     let (mut claims, mut commits) = (Samples::default(), Samples::default());
-    for sample in 0..samples + 20 {
-        let begun = Instant::now();
-        claim(&ours.engine, ours.project(), &agent()).await?;
-        let claimed = begun.elapsed();
-        let committed = singles(&mut raw, &ours, 1).await?;
-        if sample >= 20 {
-            claims.time(claimed);
-            commits.time(committed);
+    for turn in 0..=samples / IN_TURN {
+        for _ in 0..IN_TURN {
+            let begun = Instant::now();
+            claim(&ours.engine, ours.project(), &agent()).await?;
+            // The first turn warms up.
+            if turn > 0 {
+                claims.time(begun.elapsed());
+            }
+        }
+        for _ in 0..IN_TURN {
+            let took = singles(&mut raw, &ours, 1).await?;
+            if turn > 0 {
+                commits.time(took);
+            }
         }
     }
     ours.close().await;

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use docket_core::command::{Create, End, NewEdge, NewItem, NewNote, Parent};
 use docket_core::model::{EdgeKind, Role, Summary, Text, Title};
 use docket_core::search;
@@ -50,6 +50,8 @@ pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
             }
         }
         ours.close().await;
+        let (made, copied) = (count(&mut reader).await?, count(&mut raw).await?);
+        ensure!(made == copied, "{made:?} rows were made and {copied:?} inserted by hand");
         reader.close().await?;
         raw.close().await?;
         let name = format!("a tree of {ITEMS} items with edges and notes, to raw inserts");
@@ -130,6 +132,16 @@ async fn insert_again(reader: &mut Raw, raw: &mut Raw, seen: &mut i64) -> Result
     let begun = Instant::now();
     raw.run(&format!("BEGIN IMMEDIATE;\n{}COMMIT;", script.sql), script.values.done()).await?;
     Ok(begun.elapsed())
+}
+
+/// How many rows there are of each kind.
+async fn count(raw: &mut Raw) -> Result<Vec<i64>> {
+    let mut counts = Vec::new();
+    for table in ["items", "items_fts", "edges", "notes", "events"] {
+        let rows = raw.run(&format!("SELECT count(*) FROM {table}"), SqliteArguments::default()).await?;
+        counts.push(rows.first().context("no count")?.try_get(0)?);
+    }
+    Ok(counts)
 }
 
 /// Statements that insert rows, with their values.

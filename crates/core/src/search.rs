@@ -19,7 +19,11 @@ pub fn terms(question: &str) -> Vec<String> {
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let folded: String = text.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect();
+    let folded: String = if text.is_ascii() {
+        text.to_ascii_lowercase()
+    } else {
+        text.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
+    };
     folded
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())

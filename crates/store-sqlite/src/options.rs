@@ -14,6 +14,8 @@ pub(crate) const QUEUED_UNITS: usize = 4 * BATCH_UNITS;
 pub(crate) const READER_WAIT: Duration = Duration::from_millis(250);
 /// How often other processes' commits are looked for while somebody waits for one.
 pub(crate) const POLL_EVERY: Duration = Duration::from_millis(25);
+/// How long an answer of the database is waited for without going to sleep.
+pub(crate) const AWAKE: Duration = Duration::from_micros(300);
 /// Rows of one page of a scan.
 pub(crate) const SCAN_ROWS: usize = 1000;
 /// Expired answers removed with each answer stored: more than one, so that they run out.

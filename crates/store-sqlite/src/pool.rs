@@ -4,11 +4,14 @@
 //! at is whether the last use of a connection ran to its end: one that was left half-way (its caller went away, or a
 //! statement failed inside a transaction) is thrown away, since nobody knows what it still has open.
 
+use std::num::NonZero;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use docket_core::store::StoreError;
 use serde::de::DeserializeOwned;
@@ -46,12 +49,17 @@ pub(crate) struct Connector {
     pub(crate) options: SqliteOptions,
     pub(crate) counters: Counters,
     access: AtomicU8,
+    /// How long an answer is waited for without going to sleep.
+    awake: Duration,
 }
 
 impl Connector {
     pub(crate) fn new(options: SqliteOptions) -> Self {
         let access = if options.read_only { Access::Read } else { Access::Write };
-        Self { options, counters: Counters::default(), access: AtomicU8::new(access as u8) }
+        // On a single processor whoever waits awake keeps the other from working.
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let awake = if processors > 1 { options::AWAKE } else { Duration::ZERO };
+        Self { options, counters: Counters::default(), access: AtomicU8::new(access as u8), awake }
     }
 
     pub(crate) fn access(&self) -> Access {
@@ -118,23 +126,35 @@ impl Link {
     /// Runs all statements of a script in one round trip and returns the rows of all. After an error, later statements
     /// have not run and a transaction may be open.
     pub(crate) async fn run(&mut self, script: Script) -> Result<Vec<SqliteRow>, sqlx::Error> {
-        let counters = &self.connector.counters;
-        counters.round_trips.fetch_add(1, Ordering::Relaxed);
-        counters.statements.fetch_add(script.statements(), Ordering::Relaxed);
+        self.count(&script);
         let (sql, arguments) = script.into_parts()?;
         // False until the answer is here: also when this future is dropped before.
         self.whole = false;
-        let rows = sqlx::query_with(AssertSqlSafe(sql), arguments).fetch_all(&mut self.connection).await?;
+        let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
+        let rows = soon(self.connector.awake, query.fetch_all(&mut self.connection)).await?;
         self.whole = true;
         Ok(rows)
     }
 
-    /// Runs a script whose last statement returns one JSON text, and reads that.
+    /// Runs a script whose last statement, and no other, returns a row: one JSON text. Reads that.
     pub(crate) async fn ask<T: DeserializeOwned>(&mut self, script: Script) -> Result<T, Trouble> {
-        let rows = self.run(script).await.map_err(Trouble::Sql)?;
-        let row = rows.last().ok_or_else(|| Trouble::Rows(corrupt("a question was not answered")))?;
+        self.count(&script);
+        let (sql, arguments) = script.into_parts().map_err(Trouble::Sql)?;
+        self.whole = false;
+        // Asked for the first row alone, the connection ends the statement and then hands the row over: one message. Asked
+        // for all, it hands the row over and then says that there are no more: two, and we would be woken for each.
+        let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
+        let row = soon(self.connector.awake, query.fetch_optional(&mut self.connection)).await.map_err(Trouble::Sql)?;
+        self.whole = true;
+        let row = row.ok_or_else(|| Trouble::Rows(corrupt("a question was not answered")))?;
         let text: &str = row.try_get_unchecked(0).map_err(Trouble::Sql)?;
         serde_json::from_str(text).map_err(|error| Trouble::Rows(StoreError::Corrupt(Some(error.into()))))
+    }
+
+    fn count(&self, script: &Script) {
+        let counters = &self.connector.counters;
+        counters.round_trips.fetch_add(1, Ordering::Relaxed);
+        counters.statements.fetch_add(script.statements(), Ordering::Relaxed);
     }
 
     /// Closes the file and waits for it.
@@ -143,6 +163,24 @@ impl Link {
             tracing::debug!(error = &error as &dyn std::error::Error, "a connection did not close cleanly");
         }
     }
+}
+
+/// Waits for an answer from the thread of a connection, at first without going to sleep.
+///
+/// Most answers are there after some ten microseconds, and to be woken takes about as long again. While it waits, this
+/// thread gives way to every other that could run, and the runtime to every other task.
+async fn soon<T>(awake: Duration, answer: impl Future<Output = T>) -> T {
+    let mut answer = pin!(answer);
+    let begun = Instant::now();
+    while begun.elapsed() < awake {
+        // Nobody need be woken: that would cost the other thread more than its work does.
+        if let Poll::Ready(answer) = answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return answer;
+        }
+        std::thread::yield_now();
+        tokio::task::yield_now().await;
+    }
+    answer.await
 }
 
 /// The connections that readers share.

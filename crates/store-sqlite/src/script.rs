@@ -36,11 +36,93 @@ impl fmt::Display for Param {
     }
 }
 
+/// A value to be bound.
 #[derive(Clone, Debug)]
-enum Value {
+pub(crate) enum Value {
+    Null,
     Int(i64),
     Text(String),
+    Id(Uuid),
     Blob(Vec<u8>),
+}
+
+impl Value {
+    /// Plain data as JSON.
+    pub(crate) fn json(value: &impl Serialize) -> Self {
+        // What is given here is made of texts, numbers and lists of them: it always serialises.
+        Self::Text(serde_json::to_string(value).unwrap_or_default())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Self::Int(value.into())
+    }
+}
+
+impl From<u8> for Value {
+    fn from(value: u8) -> Self {
+        Self::Int(value.into())
+    }
+}
+
+impl From<u64> for Value {
+    /// Versions and fences, which count from zero: none comes near the end of what a column holds.
+    fn from(value: u64) -> Self {
+        Self::Int(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Int(value.into())
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl From<Uuid> for Value {
+    fn from(value: Uuid) -> Self {
+        Self::Id(value)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// Inside JSON, where bytes are the hex digits that `unhex` reads.
+impl Serialize for Value {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_none(),
+            Self::Int(value) => serializer.serialize_i64(*value),
+            Self::Text(value) => serializer.serialize_str(value),
+            Self::Id(value) => Hex(*value).serialize(serializer),
+            Self::Blob(value) => {
+                let digits: Vec<String> = value.iter().map(|byte| format!("{byte:02x}")).collect();
+                serializer.serialize_str(&digits.concat())
+            }
+        }
+    }
 }
 
 impl Script {
@@ -72,14 +154,12 @@ impl Script {
     }
 
     pub(crate) fn uuid(&mut self, value: Uuid) -> Param {
-        self.blob(value.into_bytes())
+        self.bind(value)
     }
 
     /// A list or a row as JSON, to be read by `json_each` or `jsonb_each`.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Param {
-        // What is given here is plain data made of texts, numbers and lists of them: it always serialises.
-        let text = serde_json::to_string(value).unwrap_or_default();
-        self.text(text)
+        self.bind(Value::json(value))
     }
 
     /// Ids as a JSON array of hex texts.
@@ -118,8 +198,10 @@ impl Script {
         let mut arguments = SqliteArguments::default();
         for value in self.values {
             let added = match value {
+                Value::Null => arguments.add(None::<i64>),
                 Value::Int(value) => arguments.add(value),
                 Value::Text(value) => arguments.add(value),
+                Value::Id(value) => arguments.add(value.into_bytes().to_vec()),
                 Value::Blob(value) => arguments.add(value),
             };
             added.map_err(sqlx::Error::Encode)?;
@@ -127,8 +209,8 @@ impl Script {
         Ok((self.sql, arguments))
     }
 
-    fn bind(&mut self, value: Value) -> Param {
-        self.values.push(value);
+    pub(crate) fn bind(&mut self, value: impl Into<Value>) -> Param {
+        self.values.push(value.into());
         Param(self.values.len())
     }
 }

@@ -91,6 +91,8 @@ struct Batch {
     decided: Vec<Reply>,
     /// The last of them, as long as its writes are not sent.
     unsent: Option<Unsent>,
+    /// What was written.
+    spent: Vec<ChangeSet>,
 }
 
 impl Batch {
@@ -98,6 +100,7 @@ impl Batch {
     fn sent(&mut self, unit: Unsent) {
         self.wrote = true;
         self.decided.push(unit.reply);
+        self.spent.push(*unit.changes);
     }
 }
 
@@ -318,6 +321,9 @@ impl Desk {
             tracing::warn!(error = &error as &dyn std::error::Error, "a transaction without writes did not end");
             self.link = None;
         }
+        // To let go of a large change set takes a while: the callers go on first.
+        tokio::task::yield_now().await;
+        drop(batch.spent);
     }
 
     /// Undoes the batch and tells its units. What was remembered of it may be wrong, the connection is doubtful.

@@ -16,12 +16,11 @@ pub(super) fn add_of_project(script: &mut Script, statement: &mut Statement, sco
         return shown;
     }
     // The project that was named, else those of the named items, else all.
-    let meant = named_project(script, &scope.project).unwrap_or_else(|| {
-        let all =
-            if scope.items.is_empty() { "SELECT id FROM projects" } else { "SELECT DISTINCT project_id FROM named" };
-        all.to_owned()
-    });
-    statement.part("meant (id)", &meant);
+    match named_project(script, &scope.project) {
+        Some(named) => statement.view("meant (id)", &named),
+        None if scope.items.is_empty() => statement.view("meant (id)", "SELECT id FROM projects"),
+        None => statement.part("meant (id)", "SELECT DISTINCT project_id FROM named"),
+    }
     if let Some(holder) = &scope.held_by {
         let holder = script.text(holder.as_str());
         statement.part(

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use docket_core::store::{Scope, Slice, StoreError};
+use docket_core::store::{NoteReach, Scope, Slice, StoreError};
 
 use super::collect::Seen;
 use super::names::Names;
@@ -44,7 +44,7 @@ pub(super) fn compose(script: &mut Script, context: &Context, scope: &Scope) {
     let mut shown = around::add_relatives(script, &mut statement, &scope.around);
     shown.extend(around::add_named(script, &mut statement, scope));
     shown.extend(candidates::add_of_project(script, &mut statement, scope));
-    add_near(&mut statement, &shown);
+    add_near(&mut statement, scope, &shown);
     let linked = around::add_attached(&mut statement, scope);
     if scope.around.waits {
         around::add_waits(script, &mut statement);
@@ -58,12 +58,21 @@ pub(super) fn compose(script: &mut Script, context: &Context, scope: &Scope) {
 }
 
 /// The part `near`: the named items and what was asked for beside them.
-fn add_near(statement: &mut Statement, shown: &[&str]) {
-    let mut sources = vec!["SELECT pk, id, project_id FROM named".to_owned()];
-    for part in shown {
-        sources.push(format!("SELECT i.pk, i.id, i.project_id FROM {part} x CROSS JOIN items i ON i.id = x.id"));
+fn add_near(statement: &mut Statement, scope: &Scope, shown: &[&str]) {
+    const NEAR: &str = "near (pk, id, project_id)";
+    let mut sources: Vec<String> = shown
+        .iter()
+        .map(|part| format!("SELECT i.pk, i.id, i.project_id FROM {part} x CROSS JOIN items i ON i.id = x.id"))
+        .collect();
+    if sources.is_empty() {
+        return statement.view(NEAR, "SELECT pk, id, project_id FROM named");
     }
-    statement.part("near (pk, id, project_id)", &sources.join(" UNION "));
+    if !scope.items.is_empty() {
+        sources.push("SELECT pk, id, project_id FROM named".to_owned());
+    }
+    // An item that is named and found in another way is read once all the same; its notes would be read twice.
+    let union = if scope.around.notes == NoteReach::Heads { " UNION " } else { " UNION ALL " };
+    statement.part(NEAR, &sources.join(union));
 }
 
 /// All items shown, those that edges lead to among them, and their projects: of these the versions alone, since their
@@ -92,7 +101,7 @@ fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, link
         "SELECT id FROM projects".clone_into(&mut projects);
     }
     if let Some(project) = named_project(script, &scope.project) {
-        projects = format!("{projects} UNION {project}");
+        projects = format!("{projects} UNION ALL {project}");
         named = format!("p.id IS ({project})");
     }
     statement.rows(

@@ -34,7 +34,7 @@ fn named_project(script: &mut Script, project: &ProjectRef) -> Option<String> {
         ProjectRef::Any => None,
         ProjectRef::Id(id) => {
             let id = script.uuid(id.as_uuid());
-            Some(format!("SELECT id FROM projects WHERE id = {id}"))
+            Some(format!("SELECT {id} AS id"))
         }
         ProjectRef::Slug(slug) => {
             let slug = script.text(slug.as_str());

@@ -34,7 +34,10 @@ impl<'s> Names<'s> {
     pub(super) fn add(&self, script: &mut Script, statement: &mut Statement) {
         const COLUMNS: &str = "i.pk, i.id, i.project_id, i.parent_id";
         let mut sources = Vec::new();
-        if !self.ids.is_empty() {
+        if let [id] = self.ids.as_slice() {
+            let id = script.uuid(*id);
+            sources.push(format!("SELECT {COLUMNS} FROM items i WHERE i.id = {id}"));
+        } else if !self.ids.is_empty() {
             let ids = script.uuids(self.ids.iter().copied());
             sources
                 .push(format!("SELECT {COLUMNS} FROM json_each({ids}) j CROSS JOIN items i ON i.id = unhex(j.value)"));
@@ -54,9 +57,11 @@ impl<'s> Names<'s> {
                  CROSS JOIN items i ON i.pk = m.pk"
             ));
         }
-        let none = "SELECT NULL, NULL, NULL, NULL WHERE false".to_owned();
-        let named = if sources.is_empty() { none } else { sources.join(" UNION ") };
-        statement.part("named (pk, id, project_id, parent_id)", &named);
+        if sources.is_empty() {
+            statement.view("named (pk, id, project_id, parent_id)", "SELECT NULL, NULL, NULL, NULL WHERE false");
+        } else {
+            statement.part("named (pk, id, project_id, parent_id)", &sources.join(" UNION "));
+        }
     }
 
     fn add_prefixes(&self, script: &mut Script, statement: &mut Statement) {

@@ -28,6 +28,11 @@ impl Statement {
         self.parts.push(format!("{name} AS MATERIALIZED ({select})"));
     }
 
+    /// A part that costs nothing to compute, or is used once: it is computed wherever it is used.
+    pub(super) fn view(&mut self, name: &str, select: &str) {
+        self.parts.push(format!("{name} AS NOT MATERIALIZED ({select})"));
+    }
+
     /// A value to return: an expression.
     pub(super) fn result(&mut self, name: &'static str, value: &str) {
         self.results.push((name, value.to_owned()));

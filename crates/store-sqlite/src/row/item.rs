@@ -12,11 +12,14 @@ use super::{Flag, Millis};
 /// A row `i` of `items`, in the order of [`ItemRow`].
 pub(crate) const ITEM: &str = "json_array(hex(i.id), hex(i.project_id), i.number, nullif(hex(i.parent_id), ''), i.depth, \
     i.title, i.description, i.summary, i.status, i.role, i.outcome, i.previous_status, i.status_label, i.priority, \
-    i.complexity, i.item_type, json(i.tags), json(i.traits), i.metadata, i.properties, i.requires_verification, \
-    json(i.touches), json(i.needs), json(i.required_capabilities), \
+    i.complexity, i.item_type, json(nullif(i.tags, '[]')), json(nullif(i.traits, '[]')), i.metadata, i.properties, i.requires_verification, \
+    json(nullif(i.touches, '[]')), json(nullif(i.needs, '[]')), json(nullif(i.required_capabilities, '[]')), \
     CASE WHEN i.holder IS NOT NULL THEN json_array(i.holder, i.claimed_at, i.claim_expires_at, i.original_claimed_at, \
     i.claim_ttl) END, i.fence, i.version, i.created_at, i.modified_at, i.role_changed_at, i.blockers, i.moot, i.unblocks, \
     i.rank, i.offered)";
+
+/// A list; nothing where it is empty, which most are, so that SQL need not parse it.
+type List<T> = Option<Vec<T>>;
 
 /// What [`ITEM`] says.
 #[derive(Debug, Deserialize)]
@@ -37,14 +40,14 @@ pub(crate) struct ItemRow {
     priority: Code<Priority>,
     complexity: Option<Complexity>,
     item_type: Option<Name>,
-    tags: Vec<Tag>,
-    traits: Vec<Name>,
+    tags: List<Tag>,
+    traits: List<Name>,
     metadata: Option<Text>,
     properties: Option<Text>,
     requires_verification: Flag,
-    touches: Vec<Name>,
-    needs: Vec<Name>,
-    required_capabilities: Vec<Name>,
+    touches: List<Name>,
+    needs: List<Name>,
+    required_capabilities: List<Name>,
     claim: Option<ClaimRow>,
     fence: Fence,
     version: u64,
@@ -86,14 +89,14 @@ impl From<ItemRow> for Item {
             priority: row.priority.0,
             complexity: row.complexity,
             item_type: row.item_type,
-            tags: row.tags,
-            traits: row.traits,
+            tags: row.tags.unwrap_or_default(),
+            traits: row.traits.unwrap_or_default(),
             metadata: row.metadata,
             properties: row.properties,
             requires_verification: row.requires_verification.0,
-            touches: row.touches,
-            needs: row.needs,
-            required_capabilities: row.required_capabilities,
+            touches: row.touches.unwrap_or_default(),
+            needs: row.needs.unwrap_or_default(),
+            required_capabilities: row.required_capabilities.unwrap_or_default(),
             claim: row.claim.map(Claim::from),
             fence: row.fence,
             version: row.version,

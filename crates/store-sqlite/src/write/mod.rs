@@ -5,6 +5,7 @@
 
 mod items;
 mod rest;
+mod rows;
 
 use docket_core::model::Timestamp;
 use docket_core::plant::{Bug, planted};

@@ -1,106 +1,40 @@
 //! Everything but items: projects, edges, notes, events, stored answers.
 
-use docket_core::model::{Attribution, Event, Timestamp};
+use docket_core::model::{Edge, Event, ItemId, Note, Project, Timestamp};
 use docket_core::store::{ChangeSet, StoredAnswer};
-use docket_core::workflow::{Schemas, Workflow};
-use serde::Serialize;
-use serde_json::Value;
+use ulid::Ulid;
 use uuid::Uuid;
 
+use super::rows::Rows;
 use crate::options::ANSWERS_SWEPT;
 use crate::row::code::Coded;
-use crate::script::{Hex, Script};
+use crate::script::{Script, Value};
 
-#[derive(Serialize)]
-struct ProjectRow<'c> {
-    id: Hex,
-    slug: &'c str,
-    prefix: &'c str,
-    name: &'c str,
-    next_number: u32,
-    version: u64,
-    created_at: i64,
-    workflow: &'c Workflow,
-    schemas: &'c Schemas,
-}
-
-#[derive(Serialize)]
-struct EdgeRow {
-    id: Hex,
-    kind: i64,
-    from_id: Hex,
-    to_id: Hex,
-    unblock_at: Option<i64>,
-    inverse: bool,
-    created_at: i64,
-}
-
-#[derive(Serialize)]
-struct NoteRow<'c> {
-    id: Hex,
-    item_id: Hex,
-    key: &'c str,
-    phase: i64,
-    filled: bool,
-    created_at: i64,
-    modified_at: i64,
-    attribution: Option<&'c Attribution>,
-    body: &'c str,
-}
-
-#[derive(Serialize)]
-struct EventRow<'c> {
-    id: Hex,
-    unit: Hex,
-    at: i64,
-    project_id: Hex,
-    item_id: Option<Hex>,
-    other_id: Option<Hex>,
-    verb: i64,
-    principal: &'c str,
-    attribution: Option<&'c Attribution>,
-    data: &'c Value,
-}
+const PROJECT: [&str; 7] = ["id", "slug", "prefix", "name", "next_number", "version", "created_at"];
+const RULES: [&str; 3] = ["project_id", "workflow", "schemas"];
+const NUMBER: [&str; 2] = ["id", "next_number"];
+const EDGE: [&str; 7] = ["id", "kind", "from_id", "to_id", "unblock_at", "inverse", "created_at"];
+const NOTE: [&str; 9] = ["id", "item_id", "key", "phase", "filled", "created_at", "modified_at", "attribution", "body"];
+const EVENT: [&str; 10] =
+    ["id", "unit", "at", "project_id", "item_id", "other_id", "verb", "principal", "attribution", "data"];
 
 /// Projects, and the numbers their next items get. A project that exists keeps its number: that moves by itself.
 pub(super) fn add_projects(script: &mut Script, changes: &ChangeSet) {
-    if !changes.projects.is_empty() {
-        let rows: Vec<ProjectRow<'_>> = changes
-            .projects
-            .iter()
-            .map(|project| ProjectRow {
-                id: Hex(project.id.as_uuid()),
-                slug: project.slug.as_str(),
-                prefix: project.prefix.as_str(),
-                name: project.name.as_str(),
-                next_number: project.next_number,
-                version: project.version,
-                created_at: project.created_at.as_millis(),
-                workflow: &project.workflow,
-                schemas: &project.schemas,
-            })
-            .collect();
-        let rows = script.json(&rows);
-        script.add(&format!(
-            "INSERT INTO projects (id, slug, prefix, name, next_number, version, created_at) \
-             SELECT unhex(j.value ->> 'id'), j.value ->> 'slug', j.value ->> 'prefix', j.value ->> 'name', \
-             j.value ->> 'next_number', j.value ->> 'version', j.value ->> 'created_at' FROM jsonb_each({rows}) j \
-             WHERE true ON CONFLICT (id) DO UPDATE SET slug = excluded.slug, prefix = excluded.prefix, \
-             name = excluded.name, version = excluded.version"
-        ));
-        script.add(&format!(
-            "INSERT INTO rules (project_id, workflow, schemas) \
-             SELECT unhex(j.value ->> 'id'), j.value -> 'workflow', j.value -> 'schemas' FROM jsonb_each({rows}) j \
-             WHERE true ON CONFLICT (project_id) DO UPDATE SET workflow = excluded.workflow, schemas = excluded.schemas"
-        ));
+    let projects = changes.projects.iter().map(project).collect();
+    if let Some(rows) = Rows::bind(script, &PROJECT, projects) {
+        let otherwise = "ON CONFLICT (id) DO UPDATE SET slug = excluded.slug, prefix = excluded.prefix, \
+                         name = excluded.name, version = excluded.version";
+        rows.insert(script, "projects", &PROJECT, otherwise);
     }
-    if !changes.next_numbers.is_empty() {
-        let rows: Vec<(Hex, u32)> = changes.next_numbers.iter().map(|(id, next)| (Hex(id.as_uuid()), *next)).collect();
-        let rows = script.json(&rows);
-        script.add(&format!(
-            "UPDATE projects SET next_number = j.value ->> 1 FROM jsonb_each({rows}) j \
-             WHERE projects.id = unhex(j.value ->> 0)"
-        ));
+    let rules = changes.projects.iter().map(rules).collect();
+    if let Some(rows) = Rows::bind(script, &RULES, rules) {
+        let otherwise =
+            "ON CONFLICT (project_id) DO UPDATE SET workflow = excluded.workflow, schemas = excluded.schemas";
+        rows.insert(script, "rules", &RULES, otherwise);
+    }
+    let numbers = changes.next_numbers.iter().map(|(id, next)| vec![id.as_uuid().into(), (*next).into()]).collect();
+    if let Some(rows) = Rows::bind(script, &NUMBER, numbers) {
+        rows.update(script, "projects", &NUMBER[1..], "true");
     }
 }
 
@@ -110,28 +44,9 @@ pub(super) fn add_edges(script: &mut Script, changes: &ChangeSet) {
         let ids = script.uuids(changes.removed_edges.iter().map(|id| id.as_uuid()));
         script.add(&format!("DELETE FROM edges WHERE id IN (SELECT unhex(value) FROM json_each({ids}))"));
     }
-    if changes.new_edges.is_empty() {
-        return;
+    if let Some(rows) = Rows::bind(script, &EDGE, changes.new_edges.iter().map(edge).collect()) {
+        rows.insert(script, "edges", &EDGE, "");
     }
-    let rows: Vec<EdgeRow> = changes
-        .new_edges
-        .iter()
-        .map(|edge| EdgeRow {
-            id: Hex(edge.id.as_uuid()),
-            kind: edge.kind.code(),
-            from_id: Hex(edge.from.as_uuid()),
-            to_id: Hex(edge.to.as_uuid()),
-            unblock_at: edge.unblock_at.map(Coded::code),
-            inverse: edge.inverse,
-            created_at: edge.created_at.as_millis(),
-        })
-        .collect();
-    let rows = script.json(&rows);
-    script.add(&format!(
-        "INSERT INTO edges (id, kind, from_id, to_id, unblock_at, inverse, created_at) \
-         SELECT unhex(j.value ->> 'id'), j.value ->> 'kind', unhex(j.value ->> 'from_id'), unhex(j.value ->> 'to_id'), \
-         j.value ->> 'unblock_at', j.value ->> 'inverse', j.value ->> 'created_at' FROM jsonb_each({rows}) j ORDER BY j.key"
-    ));
 }
 
 /// Notes: those that go, then those that are written. A note written again keeps its id and its birthday.
@@ -140,60 +55,18 @@ pub(super) fn add_notes(script: &mut Script, changes: &ChangeSet) {
         let ids = script.uuids(changes.removed_notes.iter().map(|id| id.as_uuid()));
         script.add(&format!("DELETE FROM notes WHERE id IN (SELECT unhex(value) FROM json_each({ids}))"));
     }
-    if changes.notes.is_empty() {
-        return;
+    if let Some(rows) = Rows::bind(script, &NOTE, changes.notes.iter().map(note).collect()) {
+        let otherwise = "ON CONFLICT (item_id, key) DO UPDATE SET phase = excluded.phase, filled = excluded.filled, \
+                         modified_at = excluded.modified_at, attribution = excluded.attribution, body = excluded.body";
+        rows.insert(script, "notes", &NOTE, otherwise);
     }
-    let rows: Vec<NoteRow<'_>> = changes
-        .notes
-        .iter()
-        .map(|note| NoteRow {
-            id: Hex(note.id.as_uuid()),
-            item_id: Hex(note.item.as_uuid()),
-            key: note.key.as_str(),
-            phase: note.phase.code(),
-            filled: !note.body.is_blank(),
-            created_at: note.created_at.as_millis(),
-            modified_at: note.modified_at.as_millis(),
-            attribution: note.by.as_ref(),
-            body: note.body.as_str(),
-        })
-        .collect();
-    let rows = script.json(&rows);
-    script.add(&format!(
-        "INSERT INTO notes (id, item_id, key, phase, filled, created_at, modified_at, attribution, body) \
-         SELECT unhex(j.value ->> 'id'), unhex(j.value ->> 'item_id'), j.value ->> 'key', j.value ->> 'phase', \
-         j.value ->> 'filled', j.value ->> 'created_at', j.value ->> 'modified_at', j.value ->> 'attribution', \
-         j.value ->> 'body' FROM jsonb_each({rows}) j WHERE true ON CONFLICT (item_id, key) DO UPDATE SET \
-         phase = excluded.phase, filled = excluded.filled, modified_at = excluded.modified_at, \
-         attribution = excluded.attribution, body = excluded.body"
-    ));
 }
 
 /// Events, numbered in the order given.
 pub(super) fn add_events(script: &mut Script, events: &[Event]) {
-    let ulid = |id: ulid::Ulid| Hex(Uuid::from_u128(id.0));
-    let rows: Vec<EventRow<'_>> = events
-        .iter()
-        .map(|event| EventRow {
-            id: ulid(event.id.0),
-            unit: ulid(event.unit.0),
-            at: event.at.as_millis(),
-            project_id: Hex(event.project.as_uuid()),
-            item_id: event.item.map(|id| Hex(id.as_uuid())),
-            other_id: event.other.map(|id| Hex(id.as_uuid())),
-            verb: event.verb.code(),
-            principal: event.principal.as_str(),
-            attribution: event.by.as_ref(),
-            data: &event.data,
-        })
-        .collect();
-    let rows = script.json(&rows);
-    script.add(&format!(
-        "INSERT INTO events (id, unit, at, project_id, item_id, other_id, verb, principal, attribution, data) \
-         SELECT unhex(j.value ->> 'id'), unhex(j.value ->> 'unit'), j.value ->> 'at', unhex(j.value ->> 'project_id'), \
-         unhex(j.value ->> 'item_id'), unhex(j.value ->> 'other_id'), j.value ->> 'verb', j.value ->> 'principal', \
-         j.value ->> 'attribution', j.value -> 'data' FROM jsonb_each({rows}) j ORDER BY j.key"
-    ));
+    if let Some(rows) = Rows::bind(script, &EVENT, events.iter().map(event).collect()) {
+        rows.insert(script, "events", &EVENT, "");
+    }
 }
 
 /// The answer to keep; a few that have expired go.
@@ -213,4 +86,62 @@ pub(super) fn add_answer(script: &mut Script, answer: &StoredAnswer, now: Timest
         "REPLACE INTO answers (principal, operation, request, digest, expires_at, answer) \
          VALUES ({principal}, {operation}, {request}, {digest}, {expires_at}, {answer})"
     ));
+}
+
+fn project(project: &Project) -> Vec<Value> {
+    vec![
+        project.id.as_uuid().into(),
+        project.slug.as_str().into(),
+        project.prefix.as_str().into(),
+        project.name.as_str().into(),
+        project.next_number.into(),
+        project.version.into(),
+        project.created_at.as_millis().into(),
+    ]
+}
+
+fn rules(project: &Project) -> Vec<Value> {
+    vec![project.id.as_uuid().into(), Value::json(&project.workflow), Value::json(&project.schemas)]
+}
+
+fn edge(edge: &Edge) -> Vec<Value> {
+    vec![
+        edge.id.as_uuid().into(),
+        edge.kind.code().into(),
+        edge.from.as_uuid().into(),
+        edge.to.as_uuid().into(),
+        edge.unblock_at.map(Coded::code).into(),
+        edge.inverse.into(),
+        edge.created_at.as_millis().into(),
+    ]
+}
+
+fn note(note: &Note) -> Vec<Value> {
+    vec![
+        note.id.as_uuid().into(),
+        note.item.as_uuid().into(),
+        note.key.as_str().into(),
+        note.phase.code().into(),
+        (!note.body.is_blank()).into(),
+        note.created_at.as_millis().into(),
+        note.modified_at.as_millis().into(),
+        note.by.as_ref().map(Value::json).into(),
+        note.body.as_str().into(),
+    ]
+}
+
+fn event(event: &Event) -> Vec<Value> {
+    let bytes = |id: Ulid| Value::from(Uuid::from_u128(id.0));
+    vec![
+        bytes(event.id.0),
+        bytes(event.unit.0),
+        event.at.as_millis().into(),
+        event.project.as_uuid().into(),
+        event.item.map(ItemId::as_uuid).into(),
+        event.other.map(ItemId::as_uuid).into(),
+        event.verb.code().into(),
+        event.principal.as_str().into(),
+        event.by.as_ref().map(Value::json).into(),
+        Value::json(&event.data),
+    ]
 }
