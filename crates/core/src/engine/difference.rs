@@ -82,7 +82,8 @@ pub(super) fn touched(before: &Item, after: &Item) -> Touched {
     Touched {
         content: content(before) != content(after),
         words: before.title != after.title || before.summary != after.summary,
-        state: state(before) != state(after) || before.version != after.version,
+        stamp: before.version != after.version || before.modified_at != after.modified_at,
+        state: state(before) != state(after),
         claim: before.claim != after.claim || before.fence != after.fence,
         derived: before.derived != after.derived,
     }

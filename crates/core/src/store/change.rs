@@ -38,7 +38,9 @@ pub struct Touched {
     pub content: bool,
     /// Title or summary: what search knows.
     pub words: bool,
-    /// Status, role, outcome and label, with the version and the time of the change: set whenever the version grew.
+    /// The version and the time of the change.
+    pub stamp: bool,
+    /// Status, role, outcome and label.
     pub state: bool,
     /// The claim and the fence.
     pub claim: bool,
@@ -49,7 +51,7 @@ pub struct Touched {
 impl Touched {
     /// Whether anything is written.
     pub fn any(self) -> bool {
-        self.content || self.words || self.state || self.claim || self.derived
+        self.content || self.words || self.stamp || self.state || self.claim || self.derived
     }
 }
 

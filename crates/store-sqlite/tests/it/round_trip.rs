@@ -76,6 +76,10 @@ async fn only_the_touched_groups_are_written() {
     expected.title = Title::parse("after").expect("title");
     assert_eq!(bench.get(before.id).await, Some(expected.clone()));
     bench.edit(before.id, Touched { state: true, ..Touched::default() }, all).await;
+    expected.status = name("in_progress");
+    expected.role = Role::Work;
+    assert_eq!(bench.get(before.id).await, Some(expected.clone()));
+    bench.edit(before.id, Touched { stamp: true, ..Touched::default() }, all).await;
     all(&mut expected);
     expected.fence.0 = 1;
     assert_eq!(bench.get(before.id).await, Some(expected));
