@@ -120,7 +120,7 @@ impl Command for Claim {
         items.extend(self.releases.iter().cloned());
         items.sort_unstable();
         items.dedup();
-        let held_by = call.holder().ok().filter(|_| !self.claims.is_empty()).cloned();
+        let held_by = call.holder().ok().filter(|_| !self.claims.is_empty()).cloned().into_iter().collect();
         Scope { project: self.project.clone(), items, held_by, ..Scope::default() }
     }
 

@@ -49,6 +49,24 @@ pub struct Touched {
 }
 
 impl Touched {
+    /// Whether more than the claim is written, by which other work may have become ready or less so.
+    pub fn needs_another_look(self) -> bool {
+        self.content || self.words || self.state || self.derived
+    }
+
+    /// What either writes.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            content: self.content || other.content,
+            words: self.words || other.words,
+            stamp: self.stamp || other.stamp,
+            state: self.state || other.state,
+            claim: self.claim || other.claim,
+            derived: self.derived || other.derived,
+        }
+    }
+
     /// Whether anything is written.
     pub fn any(self) -> bool {
         self.content || self.words || self.stamp || self.state || self.claim || self.derived
@@ -93,4 +111,29 @@ pub struct ChangeSet {
     pub events: Vec<Event>,
     /// The answer to keep for a retry.
     pub answer: Option<StoredAnswer>,
+}
+
+impl ChangeSet {
+    /// Adds what a later unit decided over a slice that [followed](super::Slice::follow) this one.
+    pub fn append(&mut self, later: Self) {
+        for change in later.changed_items {
+            match self.changed_items.iter_mut().find(|known| known.item.id == change.item.id) {
+                Some(known) => {
+                    known.item = change.item;
+                    known.touched = known.touched.and(change.touched);
+                }
+                None => self.changed_items.push(change),
+            }
+        }
+        self.projects.extend(later.projects);
+        self.next_numbers.extend(later.next_numbers);
+        self.new_items.extend(later.new_items);
+        self.removed_items.extend(later.removed_items);
+        self.new_edges.extend(later.new_edges);
+        self.removed_edges.extend(later.removed_edges);
+        self.notes.extend(later.notes);
+        self.removed_notes.extend(later.removed_notes);
+        self.events.extend(later.events);
+        self.answer = later.answer.or(self.answer.take());
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::limits;
 use crate::model::{EdgeId, ItemId, ItemRef, Name, NoteId, ProjectId, Role, Slug, Tag};
 use crate::store::AnswerKey;
 
@@ -98,12 +99,36 @@ pub struct Scope {
     pub edge_ids: Vec<EdgeId>,
     /// Notes named by the caller, with their items.
     pub note_ids: Vec<NoteId>,
-    /// Items that this agent holds a claim on, live or not, in the project.
-    pub held_by: Option<Name>,
+    /// Items that these agents hold a claim on, live or not, in the project.
+    pub held_by: Vec<Name>,
     /// Ready work.
     pub candidates: Option<Candidates>,
     /// What live claims in the project touch and need.
     pub busy: bool,
     /// The answer stored for this request, if any.
     pub answer: Option<AnswerKey>,
+}
+
+impl Scope {
+    /// Widens this scope so that its slice serves another unit of work too: both choose from the same ready work, for
+    /// agents of their own. Says no, and stays as it was, where one slice cannot serve both.
+    pub fn join(&mut self, other: &Self) -> bool {
+        let (Some(mine), Some(theirs)) = (&self.candidates, &other.candidates) else { return false };
+        let alike = Self {
+            candidates: Some(Candidates { limit: mine.limit, ..theirs.clone() }),
+            held_by: self.held_by.clone(),
+            ..other.clone()
+        };
+        let room = mine.limit < limits::CANDIDATES_MOST;
+        // What was answered under a request's name is shown to that request alone.
+        if *self != alike || self.answer.is_some() || !room {
+            return false;
+        }
+        if let Some(mine) = &mut self.candidates {
+            mine.limit += 1;
+        }
+        self.held_by
+            .extend(other.held_by.iter().filter(|name| !self.held_by.contains(name)).cloned().collect::<Vec<_>>());
+        true
+    }
 }

@@ -8,7 +8,7 @@ use crate::limits;
 use crate::model::{
     Edge, EdgeId, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, Project, ProjectId, Role, Timestamp,
 };
-use crate::store::StoredAnswer;
+use crate::store::{ChangeSet, ItemChange, StoredAnswer};
 
 /// A list that may have been cut short. A cut list never decides a gate in the caller's favour.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub struct Slice {
     pub waits: Option<WaitGraph>,
     /// `blocks` edges connected with the named items.
     pub component: Capped<Edge>,
-    /// Items the agent holds a claim on.
+    /// Items the agents hold a claim on.
     pub held: Vec<ItemId>,
     /// Ready work, the best first.
     pub candidates: Capped<ItemId>,
@@ -166,6 +166,35 @@ impl Slice {
         }
         chain.reverse();
         chain
+    }
+
+    /// Takes in what a unit decided over this slice, so that the next can be decided over it as if it had been loaded
+    /// after the first. Says no where it cannot show that: only claims that were placed can be followed.
+    pub fn follow(&mut self, changes: &ChangeSet) -> bool {
+        let mut rest = changes.clone();
+        rest.events.clear();
+        let claims = std::mem::take(&mut rest.changed_items);
+        let placed = |change: &ItemChange| {
+            // A claim that ended would make its item ready work again.
+            change.item.claim.is_some()
+                && !change.touched.needs_another_look()
+                && self.items.contains_key(&change.item.id)
+        };
+        if rest != ChangeSet::default() || !claims.iter().all(placed) {
+            return false;
+        }
+        for ItemChange { item, .. } in claims {
+            if !(item.touches.is_empty() && item.needs.is_empty()) {
+                self.busy.retain(|busy| busy.item != item.id);
+                self.busy.push(Busy { item: item.id, touches: item.touches.clone(), needs: item.needs.clone() });
+            }
+            self.candidates.rows.retain(|candidate| *candidate != item.id);
+            if !self.held.contains(&item.id) {
+                self.held.push(item.id);
+            }
+            self.items.insert(item.id, item);
+        }
+        true
     }
 
     /// Takes in what a further look brought.

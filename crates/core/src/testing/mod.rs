@@ -150,12 +150,9 @@ impl World {
             self.notes.values().filter(|note| scope.note_ids.contains(&note.id)).map(|note| note.item).collect();
         let mut shown: BTreeSet<ItemId> = named.union(&by_note).copied().collect();
         self.around(scope, &named, &mut shown, &mut seen);
-        if let Some(holder) = &scope.held_by {
-            let held =
-                self.items.values().filter(|item| item.claim.as_ref().is_some_and(|claim| claim.holder == *holder));
-            seen.held = held.map(|item| item.id).collect();
-            shown.extend(&seen.held);
-        }
+        let is_held = |item: &&Item| item.claim.as_ref().is_some_and(|claim| scope.held_by.contains(&claim.holder));
+        seen.held = self.items.values().filter(is_held).map(|item| item.id).collect();
+        shown.extend(&seen.held);
         self.candidates(scope, &mut shown, &mut seen);
         if scope.busy {
             seen.busy = self

@@ -109,7 +109,7 @@ async fn a_scope_is_read_by_indexes() {
         },
         edge_ids: vec![EdgeId::from_uuid(Uuid::max())],
         note_ids: vec![NoteId::from_uuid(Uuid::max())],
-        held_by: Some(name.clone()),
+        held_by: vec![name.clone()],
         candidates: Some(wanted()),
         busy: true,
         answer: Some(AnswerKey { principal: name, operation: "o", request }),

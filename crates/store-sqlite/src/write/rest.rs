@@ -33,8 +33,7 @@ static NOTE: LazyLock<Rows> = LazyLock::new(|| {
     Rows::insert("notes", &columns, otherwise)
 });
 static EVENT: LazyLock<Rows> = LazyLock::new(|| {
-    let columns =
-        ["id", "unit", "at", "project_id", "item_id", "other_id", "verb", "principal", "attribution", "data"];
+    let columns = ["id", "unit", "at", "project_id", "item_id", "other_id", "verb", "principal", "attribution", "data"];
     Rows::insert("events", &columns, "")
 });
 

@@ -32,8 +32,11 @@ impl Rows {
     /// Sets columns of the rows with the id that is the last cell.
     pub(super) fn update(table: &str, columns: &[&str]) -> Self {
         let set = |value: &dyn Fn(usize, &str) -> String| {
-            let set: Vec<String> =
-                columns.iter().enumerate().map(|(place, column)| format!("{column} = {}", value(place, column))).collect();
+            let set: Vec<String> = columns
+                .iter()
+                .enumerate()
+                .map(|(place, column)| format!("{column} = {}", value(place, column)))
+                .collect();
             set.join(", ")
         };
         let id = cell(columns.len(), "id");

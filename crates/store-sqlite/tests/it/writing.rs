@@ -180,6 +180,28 @@ async fn two_agents_never_get_the_same_item() {
 }
 
 #[tokio::test]
+async fn agents_who_ask_together_share_a_look_and_a_commit() {
+    let bench = Bench::new().await;
+    let items: Vec<Item> = (1..=60).map(|number| item(&bench.project, number, "wanted")).collect();
+    bench.put_items(&items).await;
+    let got: Arc<Mutex<Vec<ItemId>>> = Arc::default();
+    let before = (bench.store.commits(), bench.store.round_trips());
+    // On one thread, all are in the queue before the writer takes its first.
+    let mut agents = tokio::task::JoinSet::new();
+    for number in 0..64 {
+        let (store, got) = (Arc::clone(&bench.store), Arc::clone(&got));
+        let claim = ClaimBest { project: bench.project.id, holder: name(&format!("agent {number}")), got };
+        agents.spawn(async move { store.execute(Box::new(claim)).await });
+    }
+    for done in agents.join_all().await {
+        done.expect("no error");
+    }
+    assert_eq!(got.lock().expect("no panic").len(), 60, "the last four found nothing");
+    assert_eq!(bench.store.commits() - before.0, 1);
+    assert_eq!(bench.store.round_trips() - before.1, 2, "one look, one write");
+}
+
+#[tokio::test]
 async fn a_unit_sees_what_the_one_before_it_wrote() {
     let bench = Bench::new().await;
     let counted = item(&bench.project, 1, "0");
