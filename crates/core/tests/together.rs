@@ -4,7 +4,7 @@
 
 use docket_core::command::{ClaimNext, Create, NewItem, Wanted};
 use docket_core::engine::{Call, Command, Decision};
-use docket_core::model::{ItemId, RequestId};
+use docket_core::model::{ItemId, RequestId, Timestamp};
 use docket_core::store::{AnswerKey, ChangeSet, Scope};
 use docket_core::testing::{World, name, title};
 use docket_core::workflow::{Schemas, Workflow};
@@ -72,6 +72,8 @@ fn together(world: &mut World, calls: &[Call]) -> (Got, usize) {
     let mut looks = 0;
     let mut left = calls;
     while let [first, rest @ ..] = left {
+        // As with a real clock, nearly, a later transaction is later.
+        world.now = Timestamp::from_millis(world.now.as_millis() + 1);
         let mut scope = next().scope(first);
         let joined = rest.iter().take_while(|call| scope.join(&next().scope(call))).count();
         let mut slice = world.slice(&scope);

@@ -120,15 +120,16 @@ impl Scope {
             ..other.clone()
         };
         let room = mine.limit < limits::CANDIDATES_MOST;
+        // An agent who asks twice gives up the older of two claims: for the second time it is clear which that is.
+        let others = other.held_by.iter().all(|agent| !self.held_by.contains(agent));
         // What was answered under a request's name is shown to that request alone.
-        if *self != alike || self.answer.is_some() || !room {
+        if *self != alike || self.answer.is_some() || !room || !others {
             return false;
         }
         if let Some(mine) = &mut self.candidates {
             mine.limit += 1;
         }
-        self.held_by
-            .extend(other.held_by.iter().filter(|name| !self.held_by.contains(name)).cloned().collect::<Vec<_>>());
+        self.held_by.extend_from_slice(&other.held_by);
         true
     }
 }

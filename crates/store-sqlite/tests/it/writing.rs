@@ -185,6 +185,8 @@ async fn agents_who_ask_together_share_a_look_and_a_commit() {
     let items: Vec<Item> = (1..=60).map(|number| item(&bench.project, number, "wanted")).collect();
     bench.put_items(&items).await;
     let got: Arc<Mutex<Vec<ItemId>>> = Arc::default();
+    // The project's rules are known from now on.
+    bench.get(items[0].id).await;
     let before = (bench.store.commits(), bench.store.round_trips());
     // On one thread, all are in the queue before the writer takes its first.
     let mut agents = tokio::task::JoinSet::new();
