@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check_batch;
 use super::place::{check_edge, check_lists, check_parent, receive};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::Waits;
@@ -171,6 +172,7 @@ pub struct Created {
 impl Command for Create {
     type Output = Created;
     const NAME: &'static str = "create";
+    const NEEDS: Needs = Needs::new(Profile::Planner, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         let parents = self.items.iter().filter_map(|item| match &item.parent {

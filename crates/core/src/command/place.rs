@@ -80,7 +80,7 @@ pub(super) fn check_edge(
     if kind == EdgeKind::Blocks {
         let wait = WaitEdge { from, to, threshold: edge.threshold() };
         if let Some(path) = waits.cycle_with_edge(wait).filter(|_| !planted(Bug::CyclesUnchecked)) {
-            return Err(cycle_error(&path));
+            return Err(cycle_error(&path, |id| draft.may_tell(id)));
         }
         waits.add_edge(wait);
     }

@@ -102,6 +102,7 @@ impl World {
             policy: DegradedMode::default(),
             request: None,
             requester: None,
+            access: Arc::default(),
             seed: self.calls.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835),
         }
     }
@@ -110,11 +111,13 @@ impl World {
     pub fn run<C: Command>(&mut self, call: &Call, command: &C) -> Result<C::Output, Error> {
         // No two commands are decided in the same moment, as with a real clock, nearly.
         self.now = Timestamp::from_millis(self.now.as_millis() + 1);
-        let mut seen = self.slice(&command.scope(call));
+        call.access.check(C::NEEDS)?;
+        let mut seen = self.slice(&call.limited(command.scope(call)));
         for _ in 0..limits::LOOK_ROUNDS {
             match command.decide(call, &seen)? {
-                Decision::Look(scope) => seen.absorb(self.slice(&scope)),
+                Decision::Look(scope) => seen.absorb(self.slice(&call.limited(*scope))),
                 Decision::Done(changes, answer) => {
+                    call.access.check_changes(&seen, &changes)?;
                     self.apply(&changes);
                     return Ok(answer);
                 }
@@ -131,29 +134,36 @@ impl World {
     /// Exactly what a scope names.
     pub fn slice(&self, scope: &Scope) -> Slice {
         let mut seen = Slice { now: self.now, ..Slice::default() };
-        seen.project = self.find_project(&scope.project);
+        let sees = |project: &ProjectId| scope.visible.as_ref().is_none_or(|projects| projects.contains(project));
+        let sees_item = |id: &ItemId| sees(&self.items[id].project);
+        seen.project = self.find_project(&scope.project).filter(sees);
         let mut named: BTreeSet<ItemId> = BTreeSet::new();
         for item in &scope.items {
-            let resolution = self.resolve(item);
+            let resolution = self.resolve(item, sees);
             if let Resolution::One(id) = resolution {
                 named.insert(id);
             }
             seen.refs.insert(item.clone(), resolution);
         }
-        for edge in scope.edge_ids.iter().filter_map(|id| self.edges.get(id)) {
+        let named_edges = scope.edge_ids.iter().filter_map(|id| self.edges.get(id));
+        for edge in named_edges.filter(|edge| sees_item(&edge.from) && sees_item(&edge.to)) {
             seen.edges.insert(edge.id, edge.clone());
             for end in [edge.from, edge.to] {
                 seen.items.insert(end, self.items[&end].clone());
             }
         }
-        let by_note: BTreeSet<ItemId> =
-            self.notes.values().filter(|note| scope.note_ids.contains(&note.id)).map(|note| note.item).collect();
+        let by_note: BTreeSet<ItemId> = self
+            .notes
+            .values()
+            .filter(|note| scope.note_ids.contains(&note.id) && sees_item(&note.item))
+            .map(|note| note.item)
+            .collect();
         let mut shown: BTreeSet<ItemId> = named.union(&by_note).copied().collect();
         self.around(scope, &named, &mut shown, &mut seen);
         if let Some(holder) = &scope.held_by {
             let held =
                 self.items.values().filter(|item| item.claim.as_ref().is_some_and(|claim| claim.holder == *holder));
-            seen.held = held.map(|item| item.id).collect();
+            seen.held = held.map(|item| item.id).filter(sees_item).collect();
             shown.extend(&seen.held);
         }
         self.candidates(scope, &mut shown, &mut seen);
@@ -162,7 +172,9 @@ impl World {
                 .items
                 .values()
                 .filter(|item| {
-                    item.live_claim(self.now).is_some() && !(item.touches.is_empty() && item.needs.is_empty())
+                    sees(&item.project)
+                        && item.live_claim(self.now).is_some()
+                        && !(item.touches.is_empty() && item.needs.is_empty())
                 })
                 .map(|item| Busy { item: item.id, touches: item.touches.clone(), needs: item.needs.clone() })
                 .collect();
@@ -171,7 +183,10 @@ impl World {
             seen.items.insert(id, self.items[&id].clone());
         }
         for (id, project) in &self.projects {
-            if scope.every_project || seen.project == Some(*id) || seen.items.values().any(|item| item.project == *id) {
+            if (scope.every_project && sees(id))
+                || seen.project == Some(*id)
+                || seen.items.values().any(|item| item.project == *id)
+            {
                 seen.projects.insert(*id, Arc::new(project.clone()));
                 seen.next_numbers.insert(*id, project.next_number);
             }
@@ -292,10 +307,11 @@ impl World {
         }
     }
 
-    fn resolve(&self, item: &ItemRef) -> Resolution {
+    fn resolve(&self, item: &ItemRef, sees: impl Fn(&ProjectId) -> bool) -> Resolution {
         let matches: Vec<&Item> = self
             .items
             .values()
+            .filter(|known| sees(&known.project))
             .filter(|known| match item {
                 ItemRef::Id(id) => known.id == *id,
                 ItemRef::Key(key) => self.projects[&known.project].key(known.number) == *key,
@@ -356,7 +372,7 @@ impl World {
     fn show_notes(&self, scope: &Scope, named: &BTreeSet<ItemId>, shown: &BTreeSet<ItemId>, seen: &mut Slice) {
         for note in self.notes.values() {
             let with_heads = scope.around.notes == NoteReach::Heads && shown.contains(&note.item);
-            if with_heads || scope.note_ids.contains(&note.id) {
+            if with_heads || (scope.note_ids.contains(&note.id) && shown.contains(&note.item)) {
                 seen.note_heads.entry(note.item).or_default().push(note.head());
             }
             if scope.around.notes == NoteReach::Bodies && named.contains(&note.item) {
