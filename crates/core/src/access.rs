@@ -9,10 +9,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Engine;
+use crate::engine::{Draft, Engine};
 use crate::error::{Code, Error, Invalid, Kind, Reason, echo};
 use crate::model::{ApiKeyId, ItemId, ProjectId, Trigger, Verb};
-use crate::store::{ChangeSet, Slice};
+use crate::store::{ChangeSet, Resolution, Slice};
 
 /// How much a caller may do; each profile may do what those before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -163,6 +163,13 @@ impl Access {
         }
     }
 
+    /// Refuses a command on items other than the one that the caller may change, before it says how they stand.
+    pub(crate) fn check_named(&self, seen: &Slice) -> Result<(), Error> {
+        let Some(own) = self.item else { return Ok(()) };
+        let beyond = seen.refs.values().any(|meant| matches!(meant, Resolution::One(id) if *id != own));
+        if beyond { Err(only_its_item()) } else { Ok(()) }
+    }
+
     /// Refuses what was decided, if it changes more than the caller may. Derived numbers of neighbours, and parents that
     /// follow their children, are the engine's own doing.
     pub(crate) fn check_changes(&self, seen: &Slice, changes: &ChangeSet) -> Result<(), Error> {
@@ -197,6 +204,13 @@ impl Engine {
     /// What this engine's caller may do, and where.
     pub fn access(&self) -> &Access {
         &self.access
+    }
+}
+
+impl Draft<'_> {
+    /// Whether the caller may be told of an item that a decision came upon.
+    pub fn may_tell(&self, id: ItemId) -> bool {
+        self.call.access.projects.is_none() || self.item(id).is_some_and(|item| self.call.access.sees(item.project))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::engine::{Draft, reopen_for_child};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::{Waits, cycle_error};
 use crate::limits;
-use crate::model::{Edge, EdgeId, EdgeKind, ItemId, Project, Role};
+use crate::model::{Edge, EdgeId, EdgeKind, ItemId, Project, Role, Summary, Text};
 use crate::plant::{Bug, planted};
 use crate::store::WaitEdge;
 
@@ -85,4 +85,12 @@ pub(super) fn check_edge(
         waits.add_edge(wait);
     }
     Ok(edge)
+}
+
+pub(super) fn empty_summary() -> Summary {
+    Summary::parse("").unwrap_or_else(|_| unreachable!("an empty summary is valid"))
+}
+
+pub(super) fn empty_text() -> Text {
+    Text::parse("").unwrap_or_else(|_| unreachable!("an empty text is valid"))
 }

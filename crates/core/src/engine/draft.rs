@@ -96,11 +96,6 @@ impl<'a> Draft<'a> {
         self.items.get(&id).or_else(|| self.seen.items.get(&id))
     }
 
-    /// Whether the caller may be told of an item that a decision came upon.
-    pub fn may_tell(&self, id: ItemId) -> bool {
-        self.call.access.projects.is_none() || self.item(id).is_some_and(|item| self.call.access.sees(item.project))
-    }
-
     /// An item that must be there.
     pub fn expect(&self, id: ItemId) -> Result<&Item, Error> {
         self.item(id).ok_or_else(|| Error::not_found(format!("no item \"{id}\"")))

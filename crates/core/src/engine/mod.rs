@@ -12,6 +12,8 @@ pub use call::Call;
 pub use cascade::{Cascade, Moved, move_item};
 pub(crate) use cascade::{close_parents, move_alone, reopen_for_child};
 pub use draft::Draft;
+#[cfg(feature = "testing")]
+pub(crate) use unit::decide;
 pub use unit::{Command, Decision};
 
 use crate::access::Access;

@@ -121,13 +121,7 @@ impl<C: Command> Unit for CommandUnit<C> {
             self.outcome.set(earlier);
             return Step::Nothing;
         }
-        let decided = self.command.decide(&self.call, seen).and_then(|decision| {
-            if let Decision::Done(changes, _) = &decision {
-                self.call.access.check_changes(seen, changes)?;
-            }
-            Ok(decision)
-        });
-        match decided {
+        match decide(&self.call, &self.command, seen) {
             Ok(Decision::Look(scope)) => Step::Look(Box::new(self.call.limited(*scope))),
             Ok(Decision::Done(mut changes, answer)) => {
                 self.keep(&mut changes, &answer, seen);
@@ -140,4 +134,14 @@ impl<C: Command> Unit for CommandUnit<C> {
             }
         }
     }
+}
+
+/// A command's decision, unless it reaches beyond what the caller may change.
+pub(crate) fn decide<C: Command>(call: &Call, command: &C, seen: &Slice) -> Result<Decision<C::Output>, Error> {
+    call.access.check_named(seen)?;
+    let decision = command.decide(call, seen)?;
+    if let Decision::Done(changes, _) = &decision {
+        call.access.check_changes(seen, changes)?;
+    }
+    Ok(decision)
 }

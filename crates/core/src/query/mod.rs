@@ -23,6 +23,7 @@ use crate::access::{Needs, Profile, Reach};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::model::{Event, Item, ItemId, ItemRef, Note, NoteId, Project};
+use crate::plant::{Bug, planted};
 use crate::store::{Around, EventFilter, Filter, Found, NoteReach, ProjectRef, ScanPage, ScanTable, Scope, Slice};
 
 impl Engine {
@@ -87,6 +88,9 @@ impl Engine {
     }
 
     pub(crate) async fn view(&self, scope: &Scope) -> Result<Slice, Error> {
+        if planted(Bug::ReadsUnlimited) {
+            return Ok(self.store().view(scope).await?);
+        }
         let scope = Scope { visible: self.access().projects.clone(), ..scope.clone() };
         let mut seen = self.store().view(&scope).await?;
         seen.hide(self.access());

@@ -93,7 +93,7 @@ pub type Visible = Option<BTreeSet<ProjectId>>;
 pub struct Scope {
     /// The projects that the caller may see. The limit is on what is named or asked for: items by whatever spelling,
     /// edges (both ends), notes, projects, claims, ready work, and the graph around an item. What edges and waits lead to
-    /// is shown all the same: a decision must take it into account.
+    /// is shown all the same, since a decision must take it into account; but no name resolves to it.
     pub visible: Visible,
     /// The project it is in.
     pub project: ProjectRef,

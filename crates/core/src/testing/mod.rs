@@ -5,16 +5,17 @@
 #![expect(clippy::missing_panics_doc, reason = "tests stop at the first thing that is wrong")]
 
 pub mod acts;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::engine::{Call, Command, Decision};
+use crate::engine::{Call, Command, Decision, decide};
 use crate::error::Error;
 use crate::limits;
 use crate::model::{
-    ActorClaim, ActorKind, Attribution, DegradedMode, Derived, Edge, EdgeId, EdgeKind, Event, Item, ItemId, ItemRef,
-    KeyPrefix, Name, Note, Project, ProjectId, Role, Slug, Timestamp, Title, Verification,
+    DegradedMode, Derived, Edge, EdgeId, EdgeKind, Event, Item, ItemId, ItemRef, KeyPrefix, Name, Note, Project,
+    ProjectId, Slug, Timestamp,
 };
 use crate::rank::rank;
 use crate::readiness::is_offered;
@@ -23,6 +24,8 @@ use crate::store::{
     Busy, Capped, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, WaitEdge, WaitGraph,
 };
 use crate::workflow::{Schemas, Workflow};
+
+pub use words::{attribution, name, required, title};
 
 /// Rows, and the clock that goes with them.
 #[derive(Clone, Debug)]
@@ -114,10 +117,9 @@ impl World {
         call.access.check(C::NEEDS)?;
         let mut seen = self.slice(&call.limited(command.scope(call)));
         for _ in 0..limits::LOOK_ROUNDS {
-            match command.decide(call, &seen)? {
+            match decide(call, command, &seen)? {
                 Decision::Look(scope) => seen.absorb(self.slice(&call.limited(*scope))),
                 Decision::Done(changes, answer) => {
-                    call.access.check_changes(&seen, &changes)?;
                     self.apply(&changes);
                     return Ok(answer);
                 }
@@ -134,19 +136,19 @@ impl World {
     /// Exactly what a scope names.
     pub fn slice(&self, scope: &Scope) -> Slice {
         let mut seen = Slice { now: self.now, ..Slice::default() };
-        let sees = |project: &ProjectId| scope.visible.as_ref().is_none_or(|projects| projects.contains(project));
-        let sees_item = |id: &ItemId| sees(&self.items[id].project);
-        seen.project = self.find_project(&scope.project).filter(sees);
+        let within = |project: &ProjectId| scope.visible.as_ref().is_none_or(|projects| projects.contains(project));
+        let visible = |id: &ItemId| within(&self.items[id].project);
+        seen.project = self.find_project(&scope.project).filter(within);
         let mut named: BTreeSet<ItemId> = BTreeSet::new();
         for item in &scope.items {
-            let resolution = self.resolve(item, sees);
+            let resolution = self.resolve(item, within);
             if let Resolution::One(id) = resolution {
                 named.insert(id);
             }
             seen.refs.insert(item.clone(), resolution);
         }
         let named_edges = scope.edge_ids.iter().filter_map(|id| self.edges.get(id));
-        for edge in named_edges.filter(|edge| sees_item(&edge.from) && sees_item(&edge.to)) {
+        for edge in named_edges.filter(|edge| visible(&edge.from) && visible(&edge.to)) {
             seen.edges.insert(edge.id, edge.clone());
             for end in [edge.from, edge.to] {
                 seen.items.insert(end, self.items[&end].clone());
@@ -155,7 +157,7 @@ impl World {
         let by_note: BTreeSet<ItemId> = self
             .notes
             .values()
-            .filter(|note| scope.note_ids.contains(&note.id) && sees_item(&note.item))
+            .filter(|note| scope.note_ids.contains(&note.id) && visible(&note.item))
             .map(|note| note.item)
             .collect();
         let mut shown: BTreeSet<ItemId> = named.union(&by_note).copied().collect();
@@ -163,7 +165,7 @@ impl World {
         if let Some(holder) = &scope.held_by {
             let held =
                 self.items.values().filter(|item| item.claim.as_ref().is_some_and(|claim| claim.holder == *holder));
-            seen.held = held.map(|item| item.id).filter(sees_item).collect();
+            seen.held = held.map(|item| item.id).filter(visible).collect();
             shown.extend(&seen.held);
         }
         self.candidates(scope, &mut shown, &mut seen);
@@ -172,7 +174,7 @@ impl World {
                 .items
                 .values()
                 .filter(|item| {
-                    sees(&item.project)
+                    within(&item.project)
                         && item.live_claim(self.now).is_some()
                         && !(item.touches.is_empty() && item.needs.is_empty())
                 })
@@ -183,7 +185,7 @@ impl World {
             seen.items.insert(id, self.items[&id].clone());
         }
         for (id, project) in &self.projects {
-            if (scope.every_project && sees(id))
+            if (scope.every_project && within(id))
                 || seen.project == Some(*id)
                 || seen.items.values().any(|item| item.project == *id)
             {
@@ -433,34 +435,5 @@ impl World {
         found.sort_by_key(|item| (item.derived.rank, item.number));
         seen.candidates = Capped::cut(found.into_iter().map(|item| item.id).collect(), wanted.limit);
         shown.extend(&seen.candidates.rows);
-    }
-}
-
-/// A valid name.
-pub fn name(text: &str) -> Name {
-    Name::parse(text).expect("a name")
-}
-
-/// A valid title.
-pub fn title(text: &str) -> Title {
-    Title::parse(text).expect("a title")
-}
-
-/// An actor who says they act, unchecked.
-pub fn attribution(id: &str) -> Attribution {
-    let actor = ActorClaim { id: name(id), kind: ActorKind::Subagent, parent: None, proof: None };
-    Attribution { actor, verification: Verification::unchecked() }
-}
-
-/// A required note of a phase.
-pub fn required(key: &str, phase: Role) -> crate::workflow::NoteRule {
-    crate::workflow::NoteRule {
-        key: name(key),
-        phase,
-        required: true,
-        description: format!("what {key} is for"),
-        guidance: Some(format!("how to write {key}")),
-        skill: None,
-        max_length: None,
     }
 }
