@@ -81,6 +81,7 @@ impl Caller {
             policy: self.policy,
             request: None,
             requester: None,
+            access: Arc::default(),
             seed: uuid::Uuid::new_v4().as_u128(),
         }
     }
@@ -157,6 +158,9 @@ impl Shell {
             chosen: Chosen::None(Box::new(Error::not_found("no project"))),
         };
         session.chosen = choose(&session.projects, named.as_ref(), config.project.slug.as_ref())?;
+        if let Chosen::One(id, true) = session.chosen {
+            session.engine = session.engine.limited_to(session.engine.access().narrowed_to(id));
+        }
         let Ok(project) = session.project().cloned() else { return Ok(session) };
         match access {
             Access::Read => {
@@ -195,6 +199,11 @@ impl Session {
     /// The same as the engine wants it.
     pub(crate) fn project_ref(&self) -> Result<ProjectRef, Failure> {
         Ok(ProjectRef::Id(self.project()?.id))
+    }
+
+    /// The engine without the limit to the project that was named: for what is about the database as a whole.
+    pub(crate) fn everywhere(&self) -> Engine {
+        self.engine.limited_to(docket_core::access::Access::default())
     }
 
     /// Where items named on the command line are looked up: keys and ids mean the same in the whole database, so it is

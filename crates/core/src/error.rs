@@ -95,6 +95,8 @@ pub enum Reason {
     RequestIdReused,
     RefusedByGate,
     RejectedByPolicy,
+    ProfileTooLow,
+    OutOfScope,
     ActorRequired,
     ProjectRequired,
     StoreBusy,

@@ -4,6 +4,7 @@
 //! [`store::Slice`] it was shown, and hands back a [`store::ChangeSet`]; a [`store::Store`] persists it whole or not
 //! at all. Shells parse input into commands and render their outputs; stores hold no rule.
 
+pub mod access;
 pub mod command;
 pub mod doctor;
 pub mod engine;

@@ -53,6 +53,11 @@ pub enum What {
         /// The claimed work.
         item: ItemId,
     },
+    /// Work outside of what the call may see holds it up.
+    OutOfSight {
+        /// How much of it.
+        count: u32,
+    },
     /// It needs an agent that can do more.
     NeedsCapabilities {
         /// What is asked for.

@@ -68,7 +68,7 @@ impl Session {
         if items.all(|item| known.0.contains_key(&item.project)) {
             return known;
         }
-        let projects = match self.engine().store().projects().await {
+        let projects = match self.engine().projects().await {
             Ok(projects) => projects,
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the projects' prefixes could not be read");
@@ -88,6 +88,7 @@ impl Session {
             policy: self.settings.policy,
             request,
             requester: None,
+            access: Arc::default(),
             seed: Uuid::new_v4().as_u128(),
         }
     }

@@ -27,7 +27,7 @@ use async_trait::async_trait;
 use docket_core::model::{Event, ItemId, Note, NoteId, Project};
 use docket_core::store::{
     ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store,
-    StoreError, Unit,
+    StoreError, Unit, Visible,
 };
 
 pub use admin::verify_backup;
@@ -107,12 +107,12 @@ impl Store for SqliteStore {
         read::tally_children(&mut *self.pool.lease().await?, &self.context, parents).await
     }
 
-    async fn tally_claims(&self, project: &ProjectRef) -> Result<ClaimTally, StoreError> {
-        read::tally_claims(&mut *self.pool.lease().await?, &self.context, project).await
+    async fn tally_claims(&self, project: &ProjectRef, visible: &Visible) -> Result<ClaimTally, StoreError> {
+        read::tally_claims(&mut *self.pool.lease().await?, &self.context, project, visible).await
     }
 
-    async fn notes(&self, ids: &[NoteId]) -> Result<Vec<Note>, StoreError> {
-        read::notes_by_id(&mut *self.pool.lease().await?, ids).await
+    async fn notes(&self, ids: &[NoteId], visible: &Visible) -> Result<Vec<Note>, StoreError> {
+        read::notes_by_id(&mut *self.pool.lease().await?, ids, visible).await
     }
 
     async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {

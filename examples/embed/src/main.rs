@@ -26,6 +26,7 @@ async fn main() -> anyhow::Result<()> {
         policy: DegradedMode::default(),
         request: None,
         requester: None,
+        access: Arc::default(),
         seed: uuid::Uuid::new_v4().as_u128(),
     };
 

@@ -17,27 +17,35 @@ pub(crate) fn soak() -> u32 {
 
 /// A database in a folder of its own.
 pub(crate) struct Place {
-    folder: tempfile::TempDir,
+    folder: PathBuf,
+    /// Removed with the place that made it.
+    _made: Option<tempfile::TempDir>,
     /// A bug that the servers are started with.
     pub(crate) plant: Option<&'static str>,
 }
 
 impl Place {
     pub(crate) fn new(plant: Option<&'static str>) -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder"), plant }
+        let made = tempfile::tempdir().expect("a folder");
+        Self { folder: made.path().to_owned(), _made: Some(made), plant }
+    }
+
+    /// The same place, for somebody without a bug.
+    pub(crate) fn within(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), _made: None, plant: None }
     }
 
     pub(crate) fn database(&self) -> PathBuf {
-        self.folder.path().join("docket.db")
+        self.folder.join("docket.db")
     }
 
     pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// A file whose number of milliseconds servers add to their clock.
     pub(crate) fn clock(&self) -> PathBuf {
-        self.folder.path().join("clock")
+        self.folder.join("clock")
     }
 
     pub(crate) fn prepare(&self, command: &mut Command) {

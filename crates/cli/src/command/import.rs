@@ -53,7 +53,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let session = shell.session(Access::Write).await?;
     let total = import.items.len() + import.edges.len() + import.notes.len();
     let progress = Progress::new(shell.out, "taking in rows", Some(total));
-    let imported: Imported = match session.engine.run(session.call(), import).await {
+    let imported: Imported = match session.everywhere().run(session.call(), import).await {
         Ok(imported) => imported,
         Err(error) => {
             let line = lines.line_of(&error);

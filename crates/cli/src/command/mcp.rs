@@ -58,7 +58,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     };
     tracing::info!(database = %location.path.display(), project = %project.slug, surface = args.surface, "serving");
     let settings = Settings {
-        engine,
+        // The tools are about one project: what another has is not found by its name.
+        engine: engine.limited_to(engine.access().narrowed_to(project.id)),
         project: ProjectRef::Id(project.id),
         principal: caller.principal.clone(),
         actor: caller.explicit.then(|| caller.actor.clone()),

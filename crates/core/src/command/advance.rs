@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{caller, check_batch, may_close};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, move_item};
 use crate::error::{Error, Refusal};
 use crate::limits;
@@ -133,6 +134,7 @@ pub struct Advanced {
 impl Command for Advance {
     type Output = Advanced;
     const NAME: &'static str = "advance";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
         let mut items: Vec<ItemRef> = self.moves.iter().map(|request| request.item.clone()).collect();

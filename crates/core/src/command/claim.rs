@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Code, Error, Kind, Reason};
 use crate::limits;
@@ -114,6 +115,7 @@ pub struct Claimed {
 impl Command for Claim {
     type Output = Claimed;
     const NAME: &'static str = "claim";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, call: &Call) -> Scope {
         let mut items: Vec<ItemRef> = self.claims.iter().map(|claim| claim.item.clone()).collect();

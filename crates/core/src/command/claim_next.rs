@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::claim::{Held, place, release_oldest};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::Error;
 use crate::limits;
@@ -72,6 +73,7 @@ pub struct Offer {
 impl Command for ClaimNext {
     type Output = Offer;
     const NAME: &'static str = "claim-next";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Project);
 
     fn scope(&self, call: &Call) -> Scope {
         let named: Vec<ItemRef> = self.wanted.parent.iter().chain(&self.wanted.under).cloned().collect();

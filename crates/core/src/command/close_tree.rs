@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::advance::refusal_error;
 use super::{caller, check_batch, may_close};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, close_parents, move_alone};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::topological;
@@ -76,6 +77,7 @@ pub struct TreeClosed {
 impl Command for CloseTree {
     type Output = TreeClosed;
     const NAME: &'static str = "close-tree";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         let (items, subtree) = match &self.what {

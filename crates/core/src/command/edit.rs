@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::place::{check_lists, check_parent, receive};
 use super::{check_batch, guard, keep_lease};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::{Waits, cycle_error};
@@ -128,6 +129,7 @@ pub struct Edited {
 impl Command for Edit {
     type Output = Edited;
     const NAME: &'static str = "edit";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
         let parents = self.patches.iter().filter_map(|patch| match &patch.parent {
@@ -249,7 +251,7 @@ fn reparent(draft: &mut Draft<'_>, waits: &mut Option<Waits>, id: ItemId, parent
         None => waits.insert(Waits::new(draft.seen.waits.as_ref(), project.workflow.has_gate(Gate::Descendants))?),
     };
     if let Some(path) = parent.and_then(|parent| waits.cycle_with_parent(parent, id)) {
-        return Err(cycle_error(&path).at("parentId"));
+        return Err(cycle_error(&path, |id| draft.may_tell(id)).at("parentId"));
     }
     if let Some(parent) = parent.filter(|_| item.role.is_open()) {
         receive(draft, &project, parent)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{check_batch, guard, keep_lease_recorded};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
 use crate::limits;
@@ -75,6 +76,7 @@ pub struct NotesPut {
 impl Command for PutNotes {
     type Output = NotesPut;
     const NAME: &'static str = "put-notes";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
         let mut items: Vec<ItemRef> = self.notes.iter().map(|note| note.item.clone()).collect();

@@ -158,6 +158,7 @@ impl Waiting {
     fn released(mut self, draft: &Draft<'_>) -> Vec<ItemId> {
         self.0.sort_unstable();
         self.0.dedup();
+        self.0.retain(|id| draft.may_tell(*id));
         self.0.retain(|id| draft.item(*id).is_some_and(|item| item.derived.blockers == 0 && item.role.is_open()));
         self.0
     }

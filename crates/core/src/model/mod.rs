@@ -17,7 +17,7 @@ pub use actor::{ActorClaim, ActorKind, Attribution, DegradedMode, Verification, 
 pub use claim::{Claim, Fence, Ttl};
 pub use edge::{Edge, EdgeEffect, EdgeKind};
 pub use event::{Event, Verb};
-pub use id::{EdgeId, EventId, Ids, ItemId, ItemRef, Key, NoteId, ProjectId, RequestId, UnitId};
+pub use id::{ApiKeyId, EdgeId, EventId, Ids, ItemId, ItemRef, Key, NoteId, ProjectId, RequestId, UnitId};
 pub use item::{Derived, Item, Priority};
 pub use note::{Note, NoteHead};
 pub use project::{KeyPrefix, Project, Slug};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ProjectRef, ScanRows};
+use super::{ProjectRef, ScanRows, Visible};
 use crate::model::{Item, ItemId, Name, Priority, Role, Tag, Timestamp, Verb};
 
 /// Whether and how an item is claimed.
@@ -57,6 +57,8 @@ pub struct TimeRange {
 /// Which items a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
+    /// In a project that may be seen; the engine fills this in.
+    pub visible: Visible,
     /// In this project.
     pub project: ProjectRef,
     /// `Some(None)`: roots. `Some(Some(id))`: direct children.
@@ -133,6 +135,8 @@ pub struct ChildTally {
 /// Which events a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
+    /// In a project that may be seen, with the other end in one too; the engine fills this in.
+    pub visible: Visible,
     /// In this project.
     pub project: ProjectRef,
     /// On this item, or with it at the other end.

@@ -1,5 +1,7 @@
 //! What a command must see: always bounded, loaded in a fixed number of statements.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::limits;
@@ -84,9 +86,16 @@ pub struct Candidates {
     pub limit: usize,
 }
 
+/// The projects that a caller may see; `None` is all of them.
+pub type Visible = Option<BTreeSet<ProjectId>>;
+
 /// What a command must see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
+    /// The projects that the caller may see. The limit is on what is named or asked for: items by whatever spelling,
+    /// edges (both ends), notes, projects, claims, ready work, and the graph around an item. What edges and waits lead to
+    /// is shown all the same, since a decision must take it into account; but no name resolves to it.
+    pub visible: Visible,
     /// The project it is in.
     pub project: ProjectRef,
     /// Whether every project is shown, not only those of the items shown.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::access::Access;
 use crate::error::{Error, Reason, echo};
 use crate::limits;
 use crate::model::{
@@ -195,6 +196,19 @@ impl Slice {
             self.items.insert(item.id, item);
         }
         true
+    }
+
+    /// Leaves out what the caller may not see: for answers, after everything was taken into account.
+    pub(crate) fn hide(&mut self, access: &Access) {
+        if access.projects.is_none() {
+            return;
+        }
+        self.items.retain(|_, item| access.sees(item.project));
+        let items = &self.items;
+        self.edges.retain(|_, edge| items.contains_key(&edge.from) && items.contains_key(&edge.to));
+        self.projects.retain(|id, _| access.sees(*id));
+        self.next_numbers.retain(|id, _| access.sees(*id));
+        self.waits = None;
     }
 
     /// Takes in what a further look brought.

@@ -205,7 +205,7 @@ fn a_long_chain_is_checked_without_deep_recursion() {
     let last = WaitEdge { from: ids[9_999], to: ids[0], threshold: Role::Terminal };
     let path = waits.cycle_with_edge(last).expect("a ring of ten thousand");
     assert_eq!(path.len(), 10_001);
-    let shown = docket_core::graph::cycle_error(&path).message;
+    let shown = docket_core::graph::cycle_error(&path, |_| true).message;
     assert_eq!(shown.matches('→').count(), 20, "no more of it than is useful");
     waits.add_edge(last);
     assert!(waits.find_cycle().is_some());

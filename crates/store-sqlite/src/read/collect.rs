@@ -97,17 +97,18 @@ fn put_notes(slice: &mut Slice, heads: Vec<NoteHead>, bodies: Vec<Note>, named: 
     slice.notes.sort_by(|a, b| (a.item, &a.key).cmp(&(b.item, &b.key)));
 }
 
-/// What each spelling turned out to mean.
+/// What each spelling turned out to mean. An edge may have led to an item that the caller may not name.
 fn resolve(slice: &mut Slice, scope: &Scope, prefixes: Vec<(usize, ItemId, Key)>) {
+    let seen = |item: &&Item| scope.visible.as_ref().is_none_or(|projects| projects.contains(&item.project));
     let by_key: BTreeMap<Key, ItemId> = if scope.items.iter().any(|item| matches!(item, ItemRef::Key(_))) {
         let key = |item: &Item| Some(slice.projects.get(&item.project)?.key(item.number));
-        slice.items.values().filter_map(|item| Some((key(item)?, item.id))).collect()
+        slice.items.values().filter(seen).filter_map(|item| Some((key(item)?, item.id))).collect()
     } else {
         BTreeMap::new()
     };
     for item in &scope.items {
         let meant = match item {
-            ItemRef::Id(id) => slice.items.contains_key(id).then_some(*id),
+            ItemRef::Id(id) => slice.items.get(id).filter(seen).map(|item| item.id),
             ItemRef::Key(key) => by_key.get(key).copied(),
             ItemRef::Prefix(_) => continue,
         };

@@ -8,7 +8,7 @@ use docket_core::model::{
 };
 use docket_core::store::{
     AnswerKey, Around, Candidates, ClaimState, EdgeReach, EventFilter, Filter, NoteReach, ProjectRef, Scope, SortBy,
-    TimeRange,
+    TimeRange, Visible,
 };
 use sqlx::Row;
 use uuid::Uuid;
@@ -64,6 +64,12 @@ impl Planner {
     }
 }
 
+/// All projects, one, and several.
+fn limits() -> [Visible; 3] {
+    let project = |number| ProjectId::from_uuid(Uuid::from_u128(number));
+    [None, Some([project(1)].into()), Some([project(1), project(2)].into())]
+}
+
 fn id() -> ItemId {
     ItemId::from_uuid(Uuid::max())
 }
@@ -114,8 +120,14 @@ async fn a_scope_is_read_by_indexes() {
         busy: true,
         answer: Some(AnswerKey { principal: name, operation: "o", request }),
         every_project: false,
+        visible: None,
     };
-    planner.assert_searches("everything at once", load(&planner, &scope)).await;
+    for visible in limits() {
+        let scope = Scope { visible, ..scope.clone() };
+        planner.assert_searches("everything at once", load(&planner, &scope)).await;
+        let anywhere = Scope { project: ProjectRef::Any, ..scope };
+        planner.assert_searches("everything anywhere", load(&planner, &anywhere)).await;
+    }
     let bodies =
         Scope { around: Around { notes: NoteReach::Bodies, ..scope.around }, project: ProjectRef::Any, ..scope };
     planner.assert_searches("bodies", load(&planner, &bodies)).await;
@@ -168,6 +180,10 @@ async fn lists_are_read_by_an_index_that_narrows_them() {
         (Filter { modified: since, ..all() }, "items_modified (project_id=? AND modified_at>?)"),
         (Filter { sort: SortBy::ModifiedAt, ..all() }, "items_modified (project_id=?)"),
     ] {
+        for visible in limits().into_iter().skip(1) {
+            let limited = Filter { visible, project: ProjectRef::Any, ..filter.clone() };
+            planner.assert_searches(way, find::compose(&planner.context, &limited)).await;
+        }
         let plan = planner.assert_searches(way, find::compose(&planner.context, &filter)).await;
         assert!(plan.iter().any(|step| step.contains(way)), "{way}: {plan:#?}");
         if way.starts_with("sqlite_autoindex") || way.starts_with("items_roots") {
@@ -184,7 +200,9 @@ async fn counts_and_events_are_read_by_indexes() {
     assert!(plan.iter().any(|step| step.contains("COVERING INDEX items_children")), "{plan:#?}");
     assert!(plan.iter().any(|step| step.contains("INDEX items_claimed_children (parent_id=?)")), "{plan:#?}");
     for project in [project(), ProjectRef::Any] {
-        planner.assert_searches("claims", tally::compose_claims(&planner.context, &project)).await;
+        for visible in limits() {
+            planner.assert_searches("claims", tally::compose_claims(&planner.context, &project, &visible)).await;
+        }
     }
     let all = || EventFilter { limit: 50, newest_first: true, ..EventFilter::default() };
     for filter in [
@@ -192,6 +210,8 @@ async fn counts_and_events_are_read_by_indexes() {
         EventFilter { item: Some(id()), project: project(), ..all() },
         EventFilter { project: project(), since: Some(Timestamp::from_millis(1)), ..all() },
         EventFilter { after: Some(1), ..all() },
+        EventFilter { visible: limits()[1].clone(), ..all() },
+        EventFilter { visible: limits()[1].clone(), item: Some(id()), ..all() },
     ] {
         let plan = planner.plan(events::compose(&filter)).await;
         assert!(!plan.iter().any(|step| step == "SCAN v USING INDEX events_project"), "{filter:?}: {plan:#?}");

@@ -138,7 +138,7 @@ async fn notes_edges_events_and_answers_come_back() {
     let events = EventFilter { limit: 10, ..EventFilter::default() };
     assert_eq!(bench.store.events(&events).await.expect("events"), [made, plain]);
     assert_eq!(bench.store.head().await.expect("a number"), 2);
-    assert_eq!(bench.store.notes(&[blank.id, filled.id]).await.expect("notes"), [blank, filled]);
+    assert_eq!(bench.store.notes(&[blank.id, filled.id], &None).await.expect("notes"), [blank, filled]);
     assert_eq!(bench.store.projects().await.expect("projects"), std::slice::from_ref(&bench.project));
     let named = Scope { project: ProjectRef::Slug(bench.project.slug.clone()), ..Scope::default() };
     let seen = bench.store.view(&named).await.expect("a slice");

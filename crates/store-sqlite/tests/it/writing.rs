@@ -81,7 +81,10 @@ async fn units_that_wait_together_share_a_commit() {
     assert!(results.iter().all(Result::is_ok));
     let commits = bench.store.commits() - before;
     assert!((1..=3).contains(&commits), "64 units took {commits} commits");
-    assert_eq!(bench.store.tally_claims(&docket_core::store::ProjectRef::Any).await.expect("a tally").unclaimed, 64);
+    assert_eq!(
+        bench.store.tally_claims(&docket_core::store::ProjectRef::Any, &None).await.expect("a tally").unclaimed,
+        64
+    );
 }
 
 /// The bugs this would catch: a failing unit whose half-written rows stay, or that takes its neighbours with it.
