@@ -95,6 +95,12 @@ impl Store for SqliteStore {
     }
 
     async fn view(&self, scope: &Scope) -> Result<Slice, StoreError> {
+        if read::is_quick(scope)
+            && let Some(mut link) = self.writer.idle()
+            && let Ok(slice) = read::load(&mut link, &self.context, scope, script::Script::default()).await
+        {
+            return Ok(slice);
+        }
         let mut lease = self.pool.lease().await?;
         Ok(read::load(&mut lease, &self.context, scope, script::Script::default()).await?)
     }

@@ -12,7 +12,7 @@ use docket_core::limits;
 use docket_core::model::Timestamp;
 use docket_core::plant::{Bug, planted};
 use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, Unit};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard, mpsc, oneshot};
 
 use crate::context::Context;
 use crate::error::{Trouble, again, failed, is_busy, store_error};
@@ -34,10 +34,14 @@ enum Message {
     Stop(oneshot::Sender<()>),
 }
 
+/// The writer's connection, while the writer does not use it.
+type Idle = Arc<Mutex<Option<Link>>>;
+
 /// The way to the writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
     queue: mpsc::Sender<Message>,
+    idle: Idle,
 }
 
 impl Writer {
@@ -45,8 +49,16 @@ impl Writer {
     pub(crate) fn start(connector: Arc<Connector>, context: Arc<Context>, watch: Arc<Watch>) -> Self {
         let (queue, messages) = mpsc::channel(QUEUED_UNITS);
         let turn = Turn::new(&connector.options);
-        tokio::spawn(Desk { connector, context, watch, turn, link: None }.serve(messages));
-        Self { queue }
+        let idle = Idle::default();
+        tokio::spawn(Desk { connector, context, watch, turn, idle: Arc::clone(&idle), link: None }.serve(messages));
+        Self { queue, idle }
+    }
+
+    /// The writer's connection, where nobody uses it: unlike those of readers it still knows the pages of its own last
+    /// commits. The writer waits until it is given back, so it is for quick looks alone.
+    pub(crate) fn idle(&self) -> Option<MappedMutexGuard<'_, Link>> {
+        let idle = self.idle.try_lock().ok()?;
+        MutexGuard::try_map(idle, |link| link.as_mut().filter(|link| link.whole)).ok()
     }
 
     /// Runs a unit to its commit; turned away at once when too many wait.
@@ -122,6 +134,7 @@ struct Desk {
     context: Arc<Context>,
     watch: Arc<Watch>,
     turn: Turn,
+    idle: Idle,
     link: Option<Link>,
 }
 
@@ -141,7 +154,8 @@ impl Desk {
                 self.run(units).await;
             }
         }
-        if let Some(link) = self.link.take() {
+        let link = self.idle.lock().await.take();
+        if let Some(link) = link {
             link.close().await;
         }
         if let Some(done) = stopped {
@@ -150,6 +164,8 @@ impl Desk {
     }
 
     async fn run(&mut self, units: Vec<Job>) {
+        let mut idle = Arc::clone(&self.idle).lock_owned().await;
+        self.link = idle.take().filter(|link| link.whole);
         let mut batch = Batch::default();
         let mut waiting = VecDeque::from(units);
         // Units that a common slice did not serve; each gets one of its own.
@@ -188,6 +204,7 @@ impl Desk {
             }
         }
         self.finish(batch).await;
+        *idle = self.link.take();
     }
 
     /// Decides units over one slice that serves them all, one after the other; leaves those that it does not serve, of

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use docket_core::store::{NoteReach, Scope, Slice, StoreError};
+use docket_core::store::{Around, NoteReach, Scope, Slice, StoreError};
 
 use super::collect::Seen;
 use super::limit::Limit;
@@ -16,6 +16,8 @@ use crate::pool::Link;
 use crate::row::ITEM;
 use crate::script::Script;
 
+/// Rows that are read in well under a millisecond.
+const QUICK_ROWS: usize = 32;
 /// How often a view begins anew because a project got new rules between two of its round trips.
 const RULE_CHANGES: usize = 4;
 
@@ -36,6 +38,15 @@ pub(crate) async fn load(link: &mut Link, context: &Context, scope: &Scope, befo
         }
     }
     Err(Trouble::Rows(StoreError::Conflict))
+}
+
+/// Whether a scope shows a few rows, each found by an index.
+pub(crate) fn is_quick(scope: &Scope) -> bool {
+    let Around { ancestors: _, subtree, open_children, edges: _, notes: _, waits, component } = scope.around;
+    let items = scope.items.len() + scope.edge_ids.len() + scope.note_ids.len();
+    let candidates = scope.candidates.as_ref().map_or(0, |wanted| wanted.limit);
+    let walks = subtree.is_some() || open_children.is_some() || waits || component || scope.every_project;
+    !walks && items + candidates <= QUICK_ROWS
 }
 
 /// Adds the statement for a scope.

@@ -16,7 +16,7 @@ mod tally;
 
 pub(crate) use events::{head_script, read_events};
 pub(crate) use find::find;
-pub(crate) use load::load;
+pub(crate) use load::{is_quick, load};
 pub(crate) use projects::all_projects;
 pub(crate) use scan::{notes_by_id, scan};
 pub(crate) use tally::{tally_children, tally_claims};
