@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::model::{Edge, EdgeId, Event, Item, ItemId, Name, Note, NoteId, Project, ProjectId, RequestId, Timestamp};
+use crate::model::{
+    ApiKeyId, Edge, EdgeId, Event, Item, ItemId, Name, Note, NoteId, Project, ProjectId, RequestId, StoredKey,
+    Timestamp,
+};
 
 /// Names a stored answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,6 +90,10 @@ pub struct ChangeSet {
     pub notes: Vec<Note>,
     /// Notes removed.
     pub removed_notes: Vec<NoteId>,
+    /// Keys made or changed, by id.
+    pub keys: Vec<StoredKey>,
+    /// When keys were last used.
+    pub keys_used: Vec<(ApiKeyId, Timestamp)>,
     /// The record of it.
     pub events: Vec<Event>,
     /// The answer to keep for a retry.
