@@ -106,6 +106,9 @@ pub(crate) enum Verb {
     /// List, show, make and change projects
     #[command(subcommand)]
     Project(command::project::Act),
+    /// Make, list, revoke and rotate the keys that callers over the network are known by
+    #[command(subcommand)]
+    Key(command::key::Act),
     /// Look at the whole database and say what is wrong with it
     Doctor(command::doctor::Args),
     /// Write a whole copy of the database to a new file

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Draft, Engine};
 use crate::error::{Code, Error, Invalid, Kind, Reason, echo};
 use crate::model::{ApiKeyId, ItemId, ProjectId, Trigger, Verb};
+use crate::query::unknown_key;
 use crate::store::{ChangeSet, Resolution, Slice};
 
 /// How much a caller may do; each profile may do what those before it may.
@@ -163,6 +164,14 @@ impl Access {
         }
     }
 
+    /// Refuses a write under a key that does not hold any more, as of the moment of the write.
+    pub(crate) fn check_key(&self, seen: &Slice) -> Result<(), Error> {
+        match self.key {
+            None => Ok(()),
+            Some(key) => seen.keys.get(&key).ok_or_else(unknown_key)?.key.check(seen.now),
+        }
+    }
+
     /// Refuses a command on items other than the one that the caller may change, before it says how they stand.
     pub(crate) fn check_named(&self, seen: &Slice) -> Result<(), Error> {
         let Some(own) = self.item else { return Ok(()) };
@@ -183,7 +192,7 @@ impl Access {
                 let trigger = event.data.get("trigger").and_then(serde_json::Value::as_str);
                 event.item == Some(own) || trigger == Some(Trigger::Cascade.as_str())
             }
-            Verb::ProjectSet | Verb::Created | Verb::Linked | Verb::Unlinked | Verb::Removed => false,
+            Verb::ProjectSet | Verb::KeySet | Verb::Created | Verb::Linked | Verb::Unlinked | Verb::Removed => false,
         });
         let stays = changes
             .changed_items

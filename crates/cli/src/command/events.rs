@@ -134,6 +134,7 @@ fn details(event: &Event, names: &Names) -> String {
             fields.map(|field| escape::line(field)).collect::<Vec<_>>().join(", ")
         }
         Verb::ProjectSet => text("slug").unwrap_or_default(),
+        Verb::KeySet => text("name").unwrap_or_default(),
         Verb::Created | Verb::Claimed | Verb::Released | Verb::Removed => String::new(),
     }
 }

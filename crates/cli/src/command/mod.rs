@@ -13,6 +13,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod item;
 mod jsonl;
+pub(crate) mod key;
 pub(crate) mod link;
 mod listing;
 pub(crate) mod mcp;
@@ -59,6 +60,7 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
         Verb::Search(args) => search::run(shell, args).await,
         Verb::Overview(args) => overview::run(shell, args).await,
         Verb::Project(act) => project::run(shell, act).await,
+        Verb::Key(act) => key::run(shell, act).await,
         Verb::Doctor(args) => doctor::run(shell, args).await,
         Verb::Backup(args) => backup::run(shell, args).await,
         Verb::Restore(args) => restore::run(shell, args).await,

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::access::Access;
 use crate::error::Error;
 use crate::model::{Attribution, DegradedMode, Name, RequestId};
-use crate::store::{AnswerKey, Scope};
+use crate::store::{AnswerKey, KeyReach, Scope};
 
 /// The circumstances of one request.
 #[derive(Clone, Debug)]
@@ -47,7 +47,11 @@ impl Call {
     /// A scope, limited to what the caller may see. One who may write to a single item ends no other claims of the agent.
     pub(crate) fn limited(&self, scope: Scope) -> Scope {
         let held_by = if self.access.item.is_none() { scope.held_by } else { Vec::new() };
-        Scope { visible: self.access.projects.clone(), held_by, ..scope }
+        let keys = match (self.access.key, scope.keys) {
+            (Some(key), KeyReach::None) => KeyReach::Ids(vec![key]),
+            (_, keys) => keys,
+        };
+        Scope { visible: self.access.projects.clone(), held_by, keys, ..scope }
     }
 
     /// Where the answer to this request is kept, if it has a name.

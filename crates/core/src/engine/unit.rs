@@ -118,7 +118,7 @@ impl<C: Command> Unit for CommandUnit<C> {
 
     fn decide(&mut self, seen: &Slice) -> Step {
         if let Some(earlier) = self.earlier(seen) {
-            self.outcome.set(earlier);
+            self.outcome.set(self.call.access.check_key(seen).and(earlier));
             return Step::Nothing;
         }
         match decide(&self.call, &self.command, seen) {
@@ -138,6 +138,7 @@ impl<C: Command> Unit for CommandUnit<C> {
 
 /// A command's decision, unless it reaches beyond what the caller may change.
 pub(crate) fn decide<C: Command>(call: &Call, command: &C, seen: &Slice) -> Result<Decision<C::Output>, Error> {
+    call.access.check_key(seen)?;
     call.access.check_named(seen)?;
     let decision = command.decide(call, seen)?;
     if let Decision::Done(changes, _) = &decision {

@@ -31,11 +31,13 @@ pub enum Verb {
     Unlinked,
     /// An item was removed.
     Removed,
+    /// A key was made, revoked or rotated: an event of the whole database, of no project.
+    KeySet,
 }
 
 impl Verb {
     /// All verbs.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::ProjectSet,
         Self::Created,
         Self::Edited,
@@ -47,6 +49,7 @@ impl Verb {
         Self::Linked,
         Self::Unlinked,
         Self::Removed,
+        Self::KeySet,
     ];
 
     /// The verb as it is written.
@@ -63,6 +66,7 @@ impl Verb {
             Self::Linked => "linked",
             Self::Unlinked => "unlinked",
             Self::Removed => "removed",
+            Self::KeySet => "key-set",
         }
     }
 }
@@ -79,7 +83,7 @@ pub struct Event {
     pub unit: UnitId,
     /// When, by the database's clock.
     pub at: Timestamp,
-    /// The project it happened in.
+    /// The project it happened in; the nil id where it concerns the whole database.
     pub project: ProjectId,
     /// What it was done to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 //! malformed and no closed set a string.
 
 mod actor;
+mod api_key;
 mod claim;
 mod edge;
 mod event;
@@ -14,6 +15,7 @@ mod text;
 mod time;
 
 pub use actor::{ActorClaim, ActorKind, Attribution, DegradedMode, Verification, VerificationStatus};
+pub use api_key::{ApiKey, Handle, KeySecret, SecretDigest, StoredKey};
 pub use claim::{Claim, Fence, Ttl};
 pub use edge::{Edge, EdgeEffect, EdgeKind};
 pub use event::{Event, Verb};

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::model::{Edge, EdgeId, Event, Item, ItemId, Name, Note, NoteId, Project, ProjectId, RequestId, Timestamp};
+use crate::model::{
+    ApiKeyId, Edge, EdgeId, Event, Item, ItemId, Name, Note, NoteId, Project, ProjectId, RequestId, StoredKey,
+    Timestamp,
+};
 
 /// Names a stored answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,6 +110,10 @@ pub struct ChangeSet {
     pub notes: Vec<Note>,
     /// Notes removed.
     pub removed_notes: Vec<NoteId>,
+    /// Keys made or changed, by id.
+    pub keys: Vec<StoredKey>,
+    /// When keys were last used.
+    pub keys_used: Vec<(ApiKeyId, Timestamp)>,
     /// The record of it.
     pub events: Vec<Event>,
     /// The answer to keep for a retry.
@@ -116,7 +123,22 @@ pub struct ChangeSet {
 impl ChangeSet {
     /// Adds what a later unit decided over a slice that [followed](super::Slice::follow) this one.
     pub fn append(&mut self, later: Self) {
-        for change in later.changed_items {
+        let Self {
+            projects,
+            next_numbers,
+            new_items,
+            changed_items,
+            removed_items,
+            new_edges,
+            removed_edges,
+            notes,
+            removed_notes,
+            events,
+            answer,
+            keys,
+            keys_used,
+        } = later;
+        for change in changed_items {
             match self.changed_items.iter_mut().find(|known| known.item.id == change.item.id) {
                 Some(known) => {
                     known.item = change.item;
@@ -125,15 +147,17 @@ impl ChangeSet {
                 None => self.changed_items.push(change),
             }
         }
-        self.projects.extend(later.projects);
-        self.next_numbers.extend(later.next_numbers);
-        self.new_items.extend(later.new_items);
-        self.removed_items.extend(later.removed_items);
-        self.new_edges.extend(later.new_edges);
-        self.removed_edges.extend(later.removed_edges);
-        self.notes.extend(later.notes);
-        self.removed_notes.extend(later.removed_notes);
-        self.events.extend(later.events);
-        self.answer = later.answer.or(self.answer.take());
+        self.projects.extend(projects);
+        self.next_numbers.extend(next_numbers);
+        self.new_items.extend(new_items);
+        self.removed_items.extend(removed_items);
+        self.new_edges.extend(new_edges);
+        self.removed_edges.extend(removed_edges);
+        self.notes.extend(notes);
+        self.removed_notes.extend(removed_notes);
+        self.events.extend(events);
+        self.answer = answer.or(self.answer.take());
+        self.keys.extend(keys);
+        self.keys_used.extend(keys_used);
     }
 }

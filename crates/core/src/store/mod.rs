@@ -17,7 +17,7 @@ pub use change::{AnswerKey, ChangeSet, ItemChange, StoredAnswer, Touched};
 pub use find::{
     ChildTally, ClaimState, ClaimTally, EventFilter, Filter, Found, Order, ScanPage, ScanTable, SortBy, TimeRange,
 };
-pub use scope::{Around, Candidates, EdgeReach, NoteReach, ProjectRef, Scope, Visible};
+pub use scope::{Around, Candidates, EdgeReach, KeyReach, NoteReach, ProjectRef, Scope, Visible};
 pub use slice::{Busy, Capped, Resolution, Slice, WaitEdge, WaitGraph};
 
 use crate::error::{Code, Error, Kind, Reason};

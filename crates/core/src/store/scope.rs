@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::limits;
-use crate::model::{EdgeId, ItemId, ItemRef, Name, NoteId, ProjectId, Role, Slug, Tag};
+use crate::model::{ApiKey, ApiKeyId, EdgeId, Handle, ItemId, ItemRef, Name, NoteId, ProjectId, Role, Slug, Tag};
 use crate::store::AnswerKey;
 
 /// How a project is named.
@@ -42,6 +42,32 @@ pub enum NoteReach {
     Heads,
     /// Of the named items, with bodies.
     Bodies,
+}
+
+/// Which keys of callers are shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KeyReach {
+    /// None.
+    #[default]
+    None,
+    /// These.
+    Ids(Vec<ApiKeyId>),
+    /// The one whose secret begins like this.
+    Handle(Handle),
+    /// All of them.
+    All,
+}
+
+impl KeyReach {
+    /// Whether a key is among them.
+    pub fn shows(&self, key: &ApiKey) -> bool {
+        match self {
+            Self::None => false,
+            Self::Ids(ids) => ids.contains(&key.id),
+            Self::Handle(handle) => key.handle == *handle,
+            Self::All => true,
+        }
+    }
 }
 
 /// What is shown around the named items.
@@ -114,6 +140,8 @@ pub struct Scope {
     pub candidates: Option<Candidates>,
     /// What live claims in the project touch and need.
     pub busy: bool,
+    /// Keys of callers.
+    pub keys: KeyReach,
     /// The answer stored for this request, if any.
     pub answer: Option<AnswerKey>,
 }

@@ -7,7 +7,8 @@ use crate::access::Access;
 use crate::error::{Error, Reason, echo};
 use crate::limits;
 use crate::model::{
-    Edge, EdgeId, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, Project, ProjectId, Role, Timestamp,
+    ApiKeyId, Edge, EdgeId, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, Project, ProjectId, Role, StoredKey,
+    Timestamp,
 };
 use crate::store::{ChangeSet, ItemChange, StoredAnswer};
 
@@ -118,6 +119,8 @@ pub struct Slice {
     pub passed_over: usize,
     /// What live claims keep others from.
     pub busy: Vec<Busy>,
+    /// Keys shown.
+    pub keys: BTreeMap<ApiKeyId, StoredKey>,
     /// The answer stored for this request.
     pub answer: Option<StoredAnswer>,
 }
@@ -229,6 +232,7 @@ impl Slice {
         self.passed_over += self.candidates.rows.len();
         self.candidates = more.candidates;
         self.busy.extend(more.busy);
+        self.keys.extend(more.keys);
         self.answer = self.answer.take().or(more.answer);
         if !more.subtree.rows.is_empty() || more.subtree.truncated {
             self.subtree = more.subtree;

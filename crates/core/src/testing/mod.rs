@@ -14,8 +14,8 @@ use crate::engine::{Call, Command, Decision, decide};
 use crate::error::Error;
 use crate::limits;
 use crate::model::{
-    DegradedMode, Derived, Edge, EdgeId, EdgeKind, Event, Item, ItemId, ItemRef, KeyPrefix, Name, Note, Project,
-    ProjectId, Slug, Timestamp,
+    ApiKeyId, DegradedMode, Derived, Edge, EdgeId, EdgeKind, Event, Item, ItemId, ItemRef, KeyPrefix, Name, Note,
+    Project, ProjectId, Slug, StoredKey, Timestamp,
 };
 use crate::rank::rank;
 use crate::readiness::is_offered;
@@ -40,6 +40,8 @@ pub struct World {
     pub edges: BTreeMap<EdgeId, Edge>,
     /// Notes.
     pub notes: BTreeMap<(ItemId, Name), Note>,
+    /// Keys.
+    pub keys: BTreeMap<ApiKeyId, StoredKey>,
     /// Everything that was recorded.
     pub events: Vec<Event>,
     calls: u128,
@@ -54,6 +56,7 @@ impl World {
             items: BTreeMap::new(),
             edges: BTreeMap::new(),
             notes: BTreeMap::new(),
+            keys: BTreeMap::new(),
             events: Vec::new(),
             calls: 0,
         };
@@ -86,6 +89,7 @@ impl World {
             items: items.into_iter().map(|item| (item.id, item)).collect(),
             edges: edges.into_iter().map(|edge| (edge.id, edge)).collect(),
             notes: notes.into_iter().map(|note| ((note.item, note.key.clone()), note)).collect(),
+            keys: BTreeMap::new(),
             events,
             calls: 0,
         }
@@ -166,6 +170,8 @@ impl World {
         seen.held = self.items.values().filter(is_held).map(|item| item.id).filter(visible).collect();
         shown.extend(&seen.held);
         self.candidates(scope, &mut shown, &mut seen);
+        seen.keys.clone_from(&self.keys);
+        seen.keys.retain(|_, stored| scope.keys.shows(&stored.key));
         if scope.busy {
             seen.busy = self
                 .items
@@ -226,6 +232,7 @@ impl World {
         for note in &changes.notes {
             self.notes.insert((note.item, note.key.clone()), note.clone());
         }
+        self.keys.extend(changes.keys.iter().map(|stored| (stored.key.id, stored.clone())));
         for event in &changes.events {
             self.events.push(Event { seq: self.events.len() as u64 + 1, ..event.clone() });
         }

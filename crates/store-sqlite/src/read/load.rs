@@ -9,7 +9,7 @@ use super::limit::Limit;
 use super::names::Names;
 use super::projects::fetch_projects;
 use super::statement::{NOW, Statement};
-use super::{around, candidates};
+use super::{around, candidates, keys};
 use crate::context::Context;
 use crate::error::Trouble;
 use crate::pool::Link;
@@ -65,6 +65,7 @@ pub(super) fn compose(script: &mut Script, context: &Context, scope: &Scope) {
     if scope.around.component {
         around::add_component(script, &mut statement, &limit);
     }
+    keys::add_keys(script, &mut statement, &scope.keys);
     add_answer(script, &mut statement, scope);
     add_shown(script, &mut statement, scope, &limit, linked);
     statement.finish(script);

@@ -6,6 +6,7 @@ mod candidates;
 mod collect;
 mod events;
 mod find;
+mod keys;
 mod limit;
 mod load;
 mod names;

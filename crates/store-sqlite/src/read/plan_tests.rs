@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use docket_core::model::{
-    EdgeId, ItemId, ItemRef, Key, KeyPrefix, Name, NoteId, ProjectId, RequestId, Role, Tag, Timestamp,
+    ApiKeyId, EdgeId, ItemId, ItemRef, Key, KeyPrefix, Name, NoteId, ProjectId, RequestId, Role, Tag, Timestamp,
 };
 use docket_core::store::{
-    AnswerKey, Around, Candidates, ClaimState, EdgeReach, EventFilter, Filter, NoteReach, ProjectRef, Scope, SortBy,
-    TimeRange, Visible,
+    AnswerKey, Around, Candidates, ClaimState, EdgeReach, EventFilter, Filter, KeyReach, NoteReach, ProjectRef, Scope,
+    SortBy, TimeRange, Visible,
 };
 use sqlx::Row;
 use uuid::Uuid;
@@ -120,6 +120,7 @@ async fn a_scope_is_read_by_indexes() {
         busy: true,
         answer: Some(AnswerKey { principal: name, operation: "o", request }),
         every_project: false,
+        keys: KeyReach::Ids(vec![ApiKeyId::from_uuid(Uuid::max())]),
         visible: None,
     };
     for visible in limits() {

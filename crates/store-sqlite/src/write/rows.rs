@@ -65,8 +65,8 @@ impl Rows {
 }
 
 fn cell(place: usize, column: &str) -> String {
-    // Ids are bytes.
-    if column == "id" || column == "unit" || column.ends_with("_id") {
+    // Ids and digests are bytes.
+    if ["id", "unit", "digest"].contains(&column) || column.ends_with("_id") {
         format!("unhex(j.value ->> {place})")
     } else {
         format!("j.value ->> {place}")
