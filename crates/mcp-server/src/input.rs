@@ -2,9 +2,8 @@
 
 use docket_core::command::Change;
 use docket_core::{Error, Invalid, Reason, echo};
+use docket_core::wire::nearest;
 use serde_json::{Map, Value};
-
-use crate::suggest::nearest;
 
 /// A JSON object whose fields are taken out one by one.
 #[derive(Debug)]

@@ -35,6 +35,7 @@ pub struct Claim {
 }
 
 /// A claim that the caller holds.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Held {
@@ -47,6 +48,7 @@ pub struct Held {
 }
 
 /// How a claim ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ClaimOutcome {
@@ -55,6 +57,7 @@ pub enum ClaimOutcome {
     /// Somebody else does, for this long at the most.
     AlreadyClaimed {
         /// Milliseconds until the lease ends; none when it runs until released.
+        #[serde(default, rename = "retryAfterMs", skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
     /// The item is closed.
@@ -66,17 +69,20 @@ pub enum ClaimOutcome {
 }
 
 /// How one claim ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimResult {
     /// The item as the caller spelled it.
     pub asked: String,
     /// What that meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<ItemId>,
     /// How it ended.
     pub outcome: ClaimOutcome,
 }
 
 /// How a release ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReleaseOutcome {
@@ -89,17 +95,20 @@ pub enum ReleaseOutcome {
 }
 
 /// How one release ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseResult {
     /// The item as the caller spelled it.
     pub asked: String,
     /// What that meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<ItemId>,
     /// How it ended.
     pub outcome: ReleaseOutcome,
 }
 
 /// How claims and releases ended, each in order.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claimed {

@@ -21,8 +21,8 @@ pub use why::Why;
 
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::model::{Item, ItemId, ItemRef, Note, NoteId};
-use crate::store::{Around, Filter, Found, NoteReach, ProjectRef, Scope, Slice};
+use crate::model::{Event, Item, ItemId, ItemRef, Note, NoteId, Project};
+use crate::store::{Around, EventFilter, Filter, Found, NoteReach, ProjectRef, ScanPage, ScanTable, Scope, Slice};
 
 impl Engine {
     /// Items with what is around them, as of one moment.
@@ -54,6 +54,31 @@ impl Engine {
     pub async fn note(&self, id: NoteId) -> Result<Note, Error> {
         let found = self.store().notes(&[id]).await?;
         found.into_iter().next().ok_or_else(|| Error::not_found(format!("no note \"{id}\"")))
+    }
+
+    /// Events in commit order.
+    pub async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, Error> {
+        Ok(self.store().events(filter).await?)
+    }
+
+    /// The number of the newest event of the database: where to begin to wait.
+    pub async fn head(&self) -> Result<u64, Error> {
+        Ok(self.store().head().await?)
+    }
+
+    /// Returns when anything was committed after this number, whoever may see it: ask for events, and wait again.
+    pub async fn changed(&self, after: u64) -> Result<u64, Error> {
+        Ok(self.store().changed(after).await?)
+    }
+
+    /// The projects that the caller may see, by slug.
+    pub async fn projects(&self) -> Result<Vec<Project>, Error> {
+        Ok(self.store().projects().await?)
+    }
+
+    /// Every row of a table, a page at a time: for export and for `doctor`. Only for whoever may do everything.
+    pub async fn scan(&self, table: ScanTable, after: Option<String>) -> Result<ScanPage, Error> {
+        Ok(self.store().scan(table, after).await?)
     }
 
     pub(crate) async fn view(&self, scope: &Scope) -> Result<Slice, Error> {

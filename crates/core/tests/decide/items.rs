@@ -90,7 +90,8 @@ fn keys_count_from_one_and_are_never_reused() {
     let remove = docket_core::command::Remove {
         project: World::project(),
         items: vec![b.into()],
-        recursive: false,
+        expected_version: None,
+            recursive: false,
         atomic: true,
     };
     scene.world.run(&call, &remove).expect("gone");
