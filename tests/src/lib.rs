@@ -8,3 +8,4 @@
 pub mod audit;
 pub mod mcp;
 pub mod program;
+pub mod web;

@@ -9,7 +9,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use docket_core::{Error, Reason};
-use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use tracing::Instrument;
 
@@ -105,8 +105,9 @@ fn finish(response: Response, name: &str, method: &Method) -> Response {
     let mut response = match response.extensions().get::<Arc<Error>>().cloned() {
         Some(error) => told(response, &error, name),
         None if response.status() == StatusCode::METHOD_NOT_ALLOWED && !response.headers().contains_key(CONTENT_TYPE) => {
-            let takes = response.headers().get(ALLOW).and_then(|allow| allow.to_str().ok()).unwrap_or("nothing");
-            let message = format!("this address takes {takes}, not {}", docket_core::echo(method.as_str()));
+            // The header is added further out, where the routes are known.
+            let shown = docket_core::echo(method.as_str());
+            let message = format!("this address does not take {shown}: the Allow header says what it takes");
             told(response, &Error::validation(Reason::BadValue, message), name)
         }
         None => response,
