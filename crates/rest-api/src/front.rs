@@ -17,6 +17,7 @@ use crate::app::Shared;
 use crate::failure::{Envelope, Failure, Told};
 use crate::gate::Denied;
 use crate::limits::REQUEST_NAME;
+use crate::turn::Turn;
 
 /// The request's name, in both directions.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -52,12 +53,13 @@ pub(crate) async fn front(State(shared): State<Arc<Shared>>, request: Request, n
 /// The layer of what works on the database: a turn, then a caller.
 pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     match let_in(&shared, request).await {
-        Ok(request) => next.run(request).await,
+        // The turn lasts until there is an answer, whoever else has let go of the request by then.
+        Ok((request, _turn)) => next.run(request).await,
         Err(failure) => failure.into_response(),
     }
 }
 
-async fn let_in(shared: &Shared, request: Request) -> Result<Request, Failure> {
+async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Turn), Failure> {
     let turn = shared.turns.take().await?;
     if request.headers().get_all(AUTHORIZATION).iter().nth(1).is_some() {
         return Err(Failure::malformed(Reason::Duplicate, "the Authorization header is there twice"));
@@ -70,8 +72,8 @@ async fn let_in(shared: &Shared, request: Request) -> Result<Request, Failure> {
         Denied::Refused(error) => error.into(),
     })?;
     parts.extensions.insert(caller);
-    parts.extensions.insert(turn);
-    Ok(Request::from_parts(parts, body))
+    parts.extensions.insert(turn.clone());
+    Ok((Request::from_parts(parts, body), turn))
 }
 
 fn challenge(shared: &Shared) -> HeaderValue {

@@ -51,7 +51,7 @@ fn a_server_that_is_told_to_stop_lets_work_end() {
     waiting.write_all(wait.as_bytes()).expect("sent");
     let mut half = web.connect();
     let start = format!(
-        "POST /api/v1/items HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: 15\r\n\r\n{{\"title\"",
+        "POST /api/v1/items HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: 16\r\n\r\n{{\"title\"",
         web.address
     );
     half.write_all(start.as_bytes()).expect("sent");
