@@ -9,3 +9,4 @@ pub mod audit;
 pub mod mcp;
 pub mod program;
 pub mod scopes;
+pub mod web;

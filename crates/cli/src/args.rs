@@ -73,6 +73,8 @@ pub(crate) enum Verb {
     Init(command::init::Args),
     /// Serve agents over MCP on standard input and output
     Mcp(command::mcp::Args),
+    /// Serve REST, MCP and live events over HTTP
+    Serve(command::serve::Args),
     /// Make, show, list, change and remove items
     #[command(subcommand)]
     Item(command::item::Act),

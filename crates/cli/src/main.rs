@@ -35,11 +35,17 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<(), Failure> {
     let out = Output::new(cli.globals.json);
     let shell = Shell { around: Surroundings::read()?, globals: cli.globals, out };
-    if shell.around.log_filter.is_some() {
-        logging::start(&shell.around, None)?;
+    let serves = matches!(cli.verb, args::Verb::Serve(_));
+    // A server's configuration says in which form it logs.
+    if shell.around.log_filter.is_some() && !serves {
+        logging::start(&shell.around, None, false)?;
     }
-    // One thread is enough: SQLite has threads of its own.
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    // One thread is enough where there is one caller: SQLite has threads of its own.
+    let mut runtime = match serves {
+        true => tokio::runtime::Builder::new_multi_thread(),
+        false => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = runtime
         .enable_all()
         .build()
         .map_err(|error| Failure::environment(format!("the program cannot start its runtime: {error}")))?;

@@ -92,7 +92,7 @@ impl Shell {
     pub(crate) fn configuration(&self) -> Result<Configuration, Failure> {
         let explicit = self.globals.config.as_deref().or(self.around.docket_config.as_deref());
         let config = Configuration::load(&self.around, explicit.map(Path::new))?;
-        crate::logging::start(&self.around, config.log_level)?;
+        crate::logging::start(&self.around, config.log_level, config.log_json)?;
         for warning in &config.warnings {
             tracing::warn!("{}", crate::output::escape::line(warning));
         }

@@ -9,10 +9,13 @@ pub mod command;
 pub mod doctor;
 pub mod engine;
 mod error;
+pub mod exchange;
 pub mod gates;
 pub mod graph;
 pub mod limits;
 pub mod model;
+#[cfg(feature = "openapi")]
+mod openapi;
 pub mod overlap;
 pub mod plant;
 pub mod query;
@@ -23,6 +26,7 @@ pub mod search;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod wire;
 pub mod workflow;
 
 pub use engine::Engine;

@@ -30,9 +30,11 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Session {
     settings: Settings,
-    /// A project's prefix never changes, so each is read once.
-    prefixes: Arc<RwLock<Keys>>,
+    prefixes: SharedKeys,
 }
+
+/// What items are called. A project's prefix never changes, so each is read once, for all who share this.
+pub(crate) type SharedKeys = Arc<RwLock<Keys>>;
 
 /// What items are called by people, as far as their projects are known.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +50,12 @@ impl Keys {
 impl Session {
     /// A connection with these settings.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, prefixes: Arc::default() }
+        Self::sharing(settings, SharedKeys::default())
+    }
+
+    /// The same for one of many that share what they know of keys.
+    pub(crate) fn sharing(settings: Settings, prefixes: SharedKeys) -> Self {
+        Self { settings, prefixes }
     }
 
     /// The rules.

@@ -329,6 +329,7 @@ async fn writes(engine: &Engine, names: &Names, stage: &Stage) -> Vec<(&'static 
         summary: None,
         by: None,
         fence: None,
+        expected_version: None,
     };
     let advance = Advance { project: any.clone(), moves: vec![step], atomic: true };
     let claim = Claim {

@@ -90,5 +90,5 @@ pub(super) fn put_note(item: ItemRef) -> PutNotes {
 
 /// Only tried on what is not the caller's own: it would be gone.
 pub(super) fn remove(item: ItemRef) -> Remove {
-    Remove { project: ProjectRef::Any, items: vec![item], recursive: true, atomic: true }
+    Remove { project: ProjectRef::Any, items: vec![item], recursive: true, atomic: true, expected_version: None }
 }

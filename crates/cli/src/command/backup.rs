@@ -35,7 +35,7 @@ struct BackedUp {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None)?;
+    crate::logging::start(&shell.around, None, false)?;
     let path = resolve(&shell.around, &args.path);
     if exists(&path)? {
         return Err(Error::conflict(

@@ -1,6 +1,7 @@
 //! `docket doctor`: looks at the whole database and says what is wrong with it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use docket_core::Reason;
 use docket_core::doctor::{Finding, Repair, Rows, examine};
@@ -10,7 +11,7 @@ use docket_store_sqlite::{Durability, SqliteStore};
 use serde::Serialize;
 
 use super::progress::Progress;
-use super::snapshot::Snapshot;
+use super::snapshot;
 use crate::exit::{FOUND, Failure, plain};
 use crate::output::{Paint, escape};
 use crate::session::{Access, Shell};
@@ -66,7 +67,7 @@ impl Report {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None)?;
+    crate::logging::start(&shell.around, None, false)?;
     let mut report = Report { database: shell.location()?.path.display().to_string(), ..Report::default() };
     let keys = match look_and_mend(shell, &args, &mut report).await {
         Ok(keys) => keys,
@@ -113,11 +114,11 @@ async fn look_and_mend(shell: &Shell, args: &Args, report: &mut Report) -> Resul
 /// Looks at all rows; returns the items, and their keys.
 async fn look(
     shell: &Shell,
-    store: &SqliteStore,
+    store: &Arc<SqliteStore>,
     report: &mut Report,
 ) -> Result<(Vec<Item>, BTreeMap<ItemId, Key>), Failure> {
     let progress = Progress::new(shell.out, "looking at rows", None);
-    let snapshot = Snapshot::take(store, false, &progress).await?;
+    let snapshot = snapshot::take(store, false, &progress).await?;
     drop(progress);
     report.items = snapshot.items.len();
     report.edges = snapshot.edges.len();

@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader, Read};
 
 use docket_core::command::Imported;
+use docket_core::exchange::Reader;
 use docket_core::{Error, Reason, limits};
 
-use super::jsonl::Reader;
 use super::progress::Progress;
 use crate::exit::Failure;
 use crate::session::{Access, Shell, resolve};

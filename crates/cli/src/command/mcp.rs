@@ -80,7 +80,7 @@ pub(super) fn preset_of(surface: &str) -> &'static str {
 }
 
 /// The project to serve: the one named, the one the configuration names, the only one, or a new one.
-fn wanted(projects: &[Project], named: Option<Slug>, config: &Configuration) -> Result<Slug, Failure> {
+pub(super) fn wanted(projects: &[Project], named: Option<Slug>, config: &Configuration) -> Result<Slug, Failure> {
     if let Some(slug) = named {
         let known = projects.is_empty() || projects.iter().any(|project| project.slug == slug);
         // A slip of the pen would be an empty project that nobody looks at.

@@ -46,7 +46,7 @@ struct Restored {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None)?;
+    crate::logging::start(&shell.around, None, false)?;
     let backup = resolve(&shell.around, &args.path);
     let database = shell.location()?.path;
     if !exists(&backup)? {

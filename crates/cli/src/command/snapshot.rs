@@ -1,9 +1,11 @@
-//! All rows as of one moment, for `export` and `doctor`: a scan goes page by page, and others may write meanwhile.
+//! All rows as of one moment, for `export` and `doctor`: where others keep writing, from a copy that nobody writes to.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use docket_core::model::{Edge, Item, Note, Project};
-use docket_core::store::{ScanRows, ScanTable, Store, StoreError};
+use docket_core::Engine;
+use docket_core::exchange::Snapshot;
+use docket_core::store::Store;
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 
 use super::progress::Progress;
@@ -13,54 +15,21 @@ use crate::session::open;
 /// How often a scan is begun anew before a copy is made to scan instead.
 const TRIES: usize = 2;
 
-/// All rows.
-#[derive(Debug, Default)]
-pub(super) struct Snapshot {
-    pub(super) projects: Vec<Project>,
-    pub(super) items: Vec<Item>,
-    pub(super) edges: Vec<Edge>,
-    pub(super) notes: Vec<Note>,
-}
-
-impl Snapshot {
-    /// Reads all rows; where others keep writing, from a copy that nobody writes to.
-    pub(super) async fn take(store: &SqliteStore, with_notes: bool, progress: &Progress) -> Result<Self, Failure> {
-        for _ in 0..TRIES {
-            let before = store.head().await?;
-            let snapshot = scan(store, with_notes, progress).await?;
-            if store.head().await? == before {
-                return Ok(snapshot);
-            }
-        }
-        let copy = Copy(std::env::temp_dir().join(format!("docket-{}.db", uuid::Uuid::new_v4())));
-        store.backup_to(&copy.0).await?;
-        let quiet = open(SqliteOptions::new(&copy.0).read_only(true)).await?;
-        let snapshot = scan(&quiet, with_notes, progress).await;
-        quiet.close().await;
-        Ok(snapshot?)
-    }
-}
-
-async fn scan(store: &SqliteStore, with_notes: bool, progress: &Progress) -> Result<Snapshot, StoreError> {
-    let mut snapshot = Snapshot { projects: store.projects().await?, ..Snapshot::default() };
-    let notes = with_notes.then_some(ScanTable::Notes);
-    for table in [ScanTable::Items, ScanTable::Edges].into_iter().chain(notes) {
-        let mut after = None;
-        loop {
-            let page = store.scan(table, after).await?;
-            match page.rows {
-                ScanRows::Items(rows) => snapshot.items.extend(rows),
-                ScanRows::Edges(rows) => snapshot.edges.extend(rows),
-                ScanRows::Notes(rows) => snapshot.notes.extend(rows),
-            }
-            progress.at(snapshot.items.len() + snapshot.edges.len() + snapshot.notes.len());
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
+/// Reads all rows; where others keep writing, from a copy that nobody writes to.
+pub(super) async fn take(store: &Arc<SqliteStore>, with_notes: bool, progress: &Progress) -> Result<Snapshot, Failure> {
+    let engine = Engine::new(Arc::clone(store) as Arc<dyn Store>);
+    for _ in 0..TRIES {
+        if let Some(snapshot) = Snapshot::attempt(&engine, with_notes, |rows| progress.at(rows)).await? {
+            return Ok(snapshot);
         }
     }
-    Ok(snapshot)
+    let copy = Copy(std::env::temp_dir().join(format!("docket-{}.db", uuid::Uuid::new_v4())));
+    store.backup_to(&copy.0).await?;
+    let quiet = open(SqliteOptions::new(&copy.0).read_only(true)).await?;
+    let engine = Engine::new(Arc::clone(&quiet) as Arc<dyn Store>);
+    let snapshot = Snapshot::take(&engine, with_notes).await;
+    quiet.close().await;
+    Ok(snapshot?)
 }
 
 /// A file that goes when we do.

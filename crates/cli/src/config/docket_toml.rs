@@ -80,10 +80,16 @@ pub(super) fn apply(file: &Path, text: &str, config: &mut Configuration) -> Resu
         }
         identity.finish()?;
     }
+    if let Some(field) = settings.get("server") {
+        config.server = super::server::read(&field)?;
+    }
     if let Some(field) = settings.get("log") {
         let mut log = field.settings()?;
         if let Some(field) = log.get("level") {
             config.log_level = Some(field.one_of(&super::LOG_LEVELS)?);
+        }
+        if let Some(field) = log.get("format") {
+            config.log_json = field.one_of(&[("text", false), ("json", true)])?;
         }
         log.finish()?;
     }

@@ -8,6 +8,7 @@ pub(crate) mod locate;
 mod nearest;
 mod node;
 mod parse;
+pub(crate) mod server;
 mod task_orchestrator;
 #[cfg(test)]
 mod tests;
@@ -60,7 +61,9 @@ pub(crate) struct Configuration {
     pub(crate) schemas: Option<Schemas>,
     pub(crate) durability: Option<Durability>,
     pub(crate) identity: Identity,
+    pub(crate) server: server::Server,
     pub(crate) log_level: Option<&'static str>,
+    pub(crate) log_json: bool,
     /// What was passed over, to be told once there is somebody to tell it to.
     pub(crate) warnings: Vec<String>,
 }

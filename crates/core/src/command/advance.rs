@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{caller, check_batch, may_close};
+use super::{caller, check_batch, check_version, may_close};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, move_item};
 use crate::error::{Error, Refusal};
@@ -25,6 +25,9 @@ pub struct MoveRequest {
     pub by: Option<Attribution>,
     /// The fence of the caller's claim.
     pub fence: Option<Fence>,
+    /// Refuses unless the item still has this version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u64>,
 }
 
 /// Moves items.
@@ -39,6 +42,7 @@ pub struct Advance {
 }
 
 /// An item by id and title.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Named {
@@ -49,6 +53,7 @@ pub struct Named {
 }
 
 /// The move that would come next.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Next {
     /// By this trigger.
@@ -60,6 +65,7 @@ pub struct Next {
 }
 
 /// A move that was made.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Applied {
@@ -102,6 +108,7 @@ pub struct Applied {
 }
 
 /// A move that was not made.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedMove {
@@ -115,6 +122,7 @@ pub struct RefusedMove {
 }
 
 /// How one move ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MoveResult {
@@ -178,6 +186,9 @@ fn advance(draft: &mut Draft<'_>, request: &MoveRequest) -> Result<MoveResult, E
         Ok(item) => item.id,
         Err(error) => return refused(None, error),
     };
+    if let Err(error) = check_version(draft.expect(id)?, request.expected_version) {
+        return refused(Some(id), error);
+    }
     let by = request.by.as_ref();
     let who = match caller(draft.call, by, request.fence) {
         Ok(who) => who,

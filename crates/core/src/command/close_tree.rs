@@ -36,14 +36,17 @@ pub struct CloseTree {
 }
 
 /// How one item of the set ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CloseOutcome {
     /// It was closed.
     Closed {
         /// Where it stood.
+        #[serde(rename = "fromRole")]
         from_role: Role,
         /// Its label.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<Name>,
     },
     /// A gate refused it.
@@ -55,6 +58,7 @@ pub enum CloseOutcome {
 }
 
 /// How one item ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloseResult {
     /// The item.
@@ -66,6 +70,7 @@ pub struct CloseResult {
 }
 
 /// How the set ended, in the order in which it was closed.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeClosed {
     /// One for each item.

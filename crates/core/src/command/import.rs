@@ -25,6 +25,7 @@ pub struct Import {
 }
 
 /// How much was taken in.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "counts of the rows the names say")]
 pub struct Imported {

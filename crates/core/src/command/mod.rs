@@ -50,6 +50,15 @@ fn check_batch(what: &str, length: usize, most: usize) -> Result<(), Error> {
     }
 }
 
+/// Refuses a write on an item that has changed since the version it expects.
+fn check_version(item: &Item, expected: Option<u64>) -> Result<(), Error> {
+    if expected.is_none_or(|version| version == item.version) {
+        return Ok(());
+    }
+    let message = format!("the item has version {}: read it again before changing it", item.version);
+    Err(Error { contended_item: Some(item.id), ..Error::conflict(Reason::VersionMismatch, message) })
+}
+
 /// The caller of one entry of a batch: the entry's own actor, else the call's.
 fn caller<'c>(call: &'c Call, by: Option<&'c Attribution>, fence: Option<Fence>) -> Result<Caller<'c>, Error> {
     let stated = by.is_some() || call.by.is_some();

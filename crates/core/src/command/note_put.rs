@@ -41,6 +41,7 @@ pub struct PutNotes {
 }
 
 /// A note that was written.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the fields are those of Note")]
@@ -57,6 +58,7 @@ pub struct WrittenNote {
 }
 
 /// What an item still owes after its notes were written.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemNotes {
     /// What to write next.

@@ -13,6 +13,7 @@ use crate::model::{Attribution, EdgeKind, Item, ItemId, Name, Role, Trigger, Ver
 use crate::workflow::{Lifecycle, Status, Target};
 
 /// A move that the engine made, or could not make, because a relative moved.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cascade {

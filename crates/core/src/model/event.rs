@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{Attribution, EventId, ItemId, Name, ProjectId, Timestamp, UnitId};
 
 /// What was done.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verb {
@@ -72,6 +73,7 @@ impl Verb {
 }
 
 /// One line of provenance: who, verified how, did what, to what, when.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {

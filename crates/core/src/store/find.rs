@@ -6,6 +6,7 @@ use super::{ProjectRef, ScanRows, Visible};
 use crate::model::{Item, ItemId, Name, Priority, Role, Tag, Timestamp, Verb};
 
 /// Whether and how an item is claimed.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimState {
@@ -18,6 +19,7 @@ pub enum ClaimState {
 }
 
 /// What a list is ordered by. Equal rows follow in the order they were made.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SortBy {
@@ -35,6 +37,7 @@ pub enum SortBy {
 }
 
 /// Which way a list runs.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -111,6 +114,7 @@ pub struct Found {
 }
 
 /// How claims stand.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimTally {
     /// Live.
@@ -122,11 +126,13 @@ pub struct ClaimTally {
 }
 
 /// How an item's direct children stand.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildTally {
     /// By role, in the order of [`Role::ALL`]; written out with the roles' names.
     #[serde(serialize_with = "by_role")]
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, u64>))]
     pub by_role: [u64; 5],
     /// By claim.
     pub claims: ClaimTally,

@@ -89,8 +89,14 @@ fn create(project: ProjectRef) -> Create {
 }
 
 fn advance(item: ItemId, trigger: Trigger) -> Advance {
-    let request =
-        MoveRequest { item: item.into(), target: Target::Trigger(trigger), summary: None, by: None, fence: None };
+    let request = MoveRequest {
+        item: item.into(),
+        target: Target::Trigger(trigger),
+        summary: None,
+        by: None,
+        fence: None,
+        expected_version: None,
+    };
     Advance { project: ProjectRef::Any, moves: vec![request], atomic: true }
 }
 
@@ -112,7 +118,7 @@ fn link(from: ItemId, to: ItemId) -> Link {
 }
 
 fn remove(item: ItemId) -> Remove {
-    Remove { project: ProjectRef::Any, items: vec![item.into()], recursive: true, atomic: true }
+    Remove { project: ProjectRef::Any, items: vec![item.into()], recursive: true, atomic: true, expected_version: None }
 }
 
 #[test]
