@@ -101,6 +101,7 @@ pub enum Reason {
     KeyExpired,
     ProofRejected,
     ProfileTooLow,
+    RateLimited,
     OutOfScope,
     ActorRequired,
     ProjectRequired,

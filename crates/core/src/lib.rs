@@ -15,6 +15,7 @@ pub mod limits;
 pub mod model;
 pub mod overlap;
 pub mod plant;
+pub mod proof;
 pub mod query;
 pub mod rank;
 pub mod readiness;
