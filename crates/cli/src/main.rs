@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod config;
 mod exit;
+mod gate;
 mod logging;
 mod names;
 mod output;

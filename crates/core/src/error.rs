@@ -104,6 +104,7 @@ pub enum Reason {
     KeyExpired,
     ProofRejected,
     ProfileTooLow,
+    RateLimited,
     OutOfScope,
     ActorRequired,
     ProjectRequired,

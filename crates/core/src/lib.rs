@@ -18,6 +18,7 @@ pub mod model;
 mod openapi;
 pub mod overlap;
 pub mod plant;
+pub mod proof;
 pub mod query;
 pub mod rank;
 pub mod readiness;

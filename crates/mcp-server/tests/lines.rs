@@ -71,6 +71,7 @@ fn settings() -> Settings {
         principal: Name::parse("tester").expect("a name"),
         actor: None,
         policy: DegradedMode::default(),
+        verifier: Arc::new(docket_core::proof::Unchecked),
         require_actor: false,
     }
 }

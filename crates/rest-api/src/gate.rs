@@ -109,17 +109,20 @@ impl Gatekeeper for LocalUser {
                 "this server knows no keys: leave the Authorization header out",
             )));
         }
-        let mut stated = request.headers.get_all(ACTOR).iter();
-        let (Some(first), None) = (stated.next(), stated.next()) else {
-            return match request.headers.contains_key(ACTOR) {
-                true => Err(Denied::Refused(Error::validation(Reason::Duplicate, format!("{ACTOR} is there twice")))),
-                false => Ok(self.caller.clone()),
-            };
-        };
-        let text = std::str::from_utf8(first.as_bytes()).unwrap_or_default();
-        let actor: ActorClaim =
-            text.parse().map_err(|invalid: docket_core::Invalid| Denied::Refused(Error::from(invalid.at(ACTOR))))?;
-        let by = Some(Attribution { actor, verification: Verification::unchecked() });
+        let by = stated_actor(request)?.or_else(|| self.caller.by.clone());
         Ok(Caller { by, ..self.caller.clone() })
     }
+}
+
+/// Who is said to act, where the request says so: recorded beside who is known to call.
+pub fn stated_actor(request: &Parts) -> Result<Option<Attribution>, Denied> {
+    let mut stated = request.headers.get_all(ACTOR).iter();
+    let Some(first) = stated.next() else { return Ok(None) };
+    if stated.next().is_some() {
+        return Err(Denied::Refused(Error::validation(Reason::Duplicate, format!("{ACTOR} is there twice"))));
+    }
+    let text = std::str::from_utf8(first.as_bytes()).unwrap_or_default();
+    let actor: ActorClaim =
+        text.parse().map_err(|invalid: docket_core::Invalid| Denied::Refused(Error::from(invalid.at(ACTOR))))?;
+    Ok(Some(Attribution { actor, verification: Verification::unchecked() }))
 }

@@ -24,7 +24,7 @@ mod turn;
 
 pub use app::{App, Settings};
 pub use endpoint::{Answering, Endpoint};
-pub use gate::{Caller, Denied, Gatekeeper, LocalUser, Resource};
+pub use gate::{Caller, Denied, Gatekeeper, LocalUser, Resource, stated_actor};
 pub use hosts::Hosts;
 pub use limits::Limits;
 pub use serve::serve;

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use docket_core::command::SetProject;
 use docket_core::model::{Project, Slug};
+use docket_core::proof::{ProofVerifier, Unchecked};
 use docket_core::store::{ProjectRef, Store};
 use docket_core::workflow::Workflow;
 use docket_core::{Code, Engine, Error, Kind, Reason};
+use docket_identity::JwksVerifier;
 use docket_mcp_server::{Settings, serve_stdio, surface, surfaces};
 use docket_store_sqlite::SqliteOptions;
 
@@ -64,6 +66,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         principal: caller.principal.clone(),
         actor: caller.explicit.then(|| caller.actor.clone()),
         policy: caller.policy,
+        verifier: verifier(&config).await?,
         require_actor: config.identity.require_actor.unwrap_or(false),
     };
     let served = serve_stdio(settings, surface).await;
@@ -72,6 +75,15 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         tracing::debug!(error = &error as &dyn std::error::Error, "the connection ended");
         Failure::environment(format!("the connection ended: {error}"))
     })
+}
+
+/// How proofs of actors are checked.
+pub(super) async fn verifier(config: &Configuration) -> Result<Arc<dyn ProofVerifier>, Failure> {
+    let Some(settings) = config.identity.proofs.clone() else { return Ok(Arc::new(Unchecked)) };
+    match JwksVerifier::new(settings).await {
+        Ok(verifier) => Ok(Arc::new(verifier)),
+        Err(error) => Err(Failure::environment(format!("proofs of actors cannot be verified: {error}"))),
+    }
 }
 
 /// The preset that goes with a surface.

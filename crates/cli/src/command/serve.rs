@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use docket_core::model::{Project, ProjectId, Slug};
+use docket_core::proof::ProofVerifier;
 use docket_core::store::{ProjectRef, Store};
 use docket_core::{Code, Engine, Error, Kind, Reason};
 use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, surfaces};
-use docket_rest_api::{Answering, App, Caller, Endpoint, Hosts, LocalUser, Settings, serve};
+use docket_rest_api::{Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Settings, serve};
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -19,6 +20,7 @@ use crate::config::Configuration;
 use crate::config::locate::exists;
 use crate::config::server::address;
 use crate::exit::Failure;
+use crate::gate;
 use crate::session::{self, Shell, apply_rules, make_folder_of, open};
 
 /// Where the server listens when nobody says otherwise.
@@ -30,7 +32,8 @@ REST is at /api/v1 with its description at /docs, MCP at /mcp and /mcp/NAME for 
 is missing, as by `docket mcp`; several servers may run on one database at the same time. SIGTERM and ^C let what is under \
 way end; a second one does not.
 
-Without keys everybody who can reach the address is you: only loopback addresses are served then.
+Once there is a key (`docket key create`), or docket.toml says whose tokens are taken, every caller shows one. Until then \
+everybody who can reach the address is you, and only loopback addresses are served. Which it is is settled at the start.
 
 Examples:
   docket serve
@@ -60,27 +63,17 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         Some(listen) => listen,
         None => address(LISTEN)?,
     };
-    if !listen.ip().is_loopback() {
-        return Err(Failure::environment(format!(
-            "{listen} can be reached by others, and this server knows no keys: everybody would be a maintainer. Listen on \
-             127.0.0.1, with a proxy that knows callers before it"
-        )));
-    }
     raise_open_files();
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
     let (store, engine, project) = open_database(shell, &config, &caller, &location.path).await?;
+    let gate = gate(&engine, &caller, &config, listen).await?;
     let listener = TcpListener::bind(listen)
         .await
         .map_err(|error| Failure::environment(format!("{listen}: cannot be listened on: {error}")))?;
     let app = App::new(Settings {
-        engine: engine.clone(),
-        gate: Arc::new(LocalUser::new(Caller {
-            principal: caller.principal.clone(),
-            by: caller.explicit.then(|| caller.actor.clone()),
-            policy: caller.policy,
-            engine,
-        })),
+        engine,
+        gate,
         hosts: Hosts::new(config.server.hosts.iter().cloned()),
         limits: config.server.limits,
         project,
@@ -88,12 +81,39 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             endpoint: HttpEndpoint::new()?,
             project,
             require_actor: config.identity.require_actor.unwrap_or(false),
+            verifier: mcp::verifier(&config).await?,
         })),
     });
     tell(shell, &listener, listen, &location.path)?;
     let served = serve(listener, app, stop()?).await;
     store.close().await;
     served.map_err(|error| Failure::environment(format!("serving broke off: {error}")))
+}
+
+/// Who is let in.
+async fn gate(
+    engine: &Engine,
+    caller: &session::Caller,
+    config: &Configuration,
+    listen: SocketAddr,
+) -> Result<Arc<dyn Gatekeeper>, Failure> {
+    let tokens = config.identity.tokens.clone();
+    if tokens.is_some() || engine.has_keys().await? {
+        return gate::for_key_holders(engine, caller.policy, tokens, config.rate).await;
+    }
+    if !listen.ip().is_loopback() {
+        return Err(Failure::environment(format!(
+            "{listen} can be reached by others, and this server knows no keys: everybody would be a maintainer. Make a key \
+             first (docket key create --profile maintainer), or listen on 127.0.0.1"
+        )));
+    }
+    let local = Caller {
+        principal: caller.principal.clone(),
+        by: caller.explicit.then(|| caller.actor.clone()),
+        policy: caller.policy,
+        engine: engine.clone(),
+    };
+    Ok(gate::for_local_user(local, config.rate))
 }
 
 fn tell(shell: &Shell, listener: &TcpListener, listen: SocketAddr, database: &std::path::Path) -> Result<(), Failure> {
@@ -168,21 +188,22 @@ struct Mcp {
     endpoint: HttpEndpoint,
     project: Option<ProjectId>,
     require_actor: bool,
+    verifier: Arc<dyn ProofVerifier>,
 }
 
 impl Mcp {
     /// The project that calls are about: the one the address names, the one served, or the only one the caller sees.
-    async fn project(&self, engine: &Engine, named: Option<Slug>) -> Result<ProjectRef, Error> {
+    async fn project(&self, engine: &Engine, named: Option<Slug>) -> Result<ProjectId, Error> {
         let projects = engine.projects().await?;
         let required =
             |message: &str| Error::new(Kind::Permanent, Code::ProjectRequired, Reason::ProjectRequired, message);
         match (named, self.project, projects.as_slice()) {
             (Some(slug), _, known) => {
                 let found = known.iter().find(|project| project.slug == slug);
-                found.map(|project| ProjectRef::Id(project.id)).ok_or_else(|| session::no_project(known, &slug))
+                found.map(|project| project.id).ok_or_else(|| session::no_project(known, &slug))
             }
-            (None, Some(id), _) => Ok(ProjectRef::Id(id)),
-            (None, None, [only]) => Ok(ProjectRef::Id(only.id)),
+            (None, Some(id), _) => Ok(id),
+            (None, None, [only]) => Ok(only.id),
             (None, None, _) => {
                 Err(required("there are several projects: say which one is meant, as /mcp?project=SLUG"))
             }
@@ -200,12 +221,15 @@ impl Endpoint for Mcp {
     ) -> Answering<'_> {
         Box::pin(async move {
             let project = self.project(&caller.engine, project).await?;
+            // The tools are about one project: what another has is not found by its name.
+            let engine = caller.engine.limited_to(caller.engine.access().narrowed_to(project));
             let settings = McpSettings {
-                engine: caller.engine,
-                project,
+                engine,
+                project: ProjectRef::Id(project),
                 principal: caller.principal,
                 actor: caller.by,
                 policy: caller.policy,
+                verifier: Arc::clone(&self.verifier),
                 require_actor: self.require_actor,
             };
             self.endpoint.answer(settings, surface.as_deref(), request).await
