@@ -134,11 +134,15 @@ pub(crate) fn ok<T: Serialize>(answer: &T) -> Answer {
 }
 
 /// An item with its tag: its version, and a mark of all that is shown.
-pub(crate) fn tagged<T: Serialize>(status: StatusCode, version: u64, answer: &T) -> Result<(Response, String), Failure> {
+pub(crate) fn tagged<T: Serialize>(
+    status: StatusCode,
+    version: u64,
+    answer: &T,
+) -> Result<(Response, String), Failure> {
     let body = serde_json::to_vec(answer).map_err(|error| unwritable(&error))?;
     let digest = Sha256::digest(&body);
-    let mark: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    let tag = format!("\"{version}-{mark}\"");
+    let mark = digest.iter().take(6).fold(0_u64, |mark, byte| (mark << 8) | u64::from(*byte));
+    let tag = format!("\"{version}-{mark:012x}\"");
     let mut response = (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response();
     if let Ok(value) = HeaderValue::from_str(&tag) {
         response.headers_mut().insert(ETAG, value);
@@ -167,9 +171,12 @@ impl Cursor {
     /// Reads one that was given out.
     pub(crate) fn parse(text: Option<&str>) -> Result<usize, Error> {
         let Some(text) = text else { return Ok(0) };
-        text.strip_prefix('p').and_then(|hex| usize::from_str_radix(hex, 16).ok()).filter(|at| *at < 1 << 40).ok_or_else(
-            || Error::validation(Reason::BadValue, "cursor must be one that a page before gave out").at("cursor"),
-        )
+        text.strip_prefix('p')
+            .and_then(|hex| usize::from_str_radix(hex, 16).ok())
+            .filter(|at| *at < 1 << 40)
+            .ok_or_else(|| {
+                Error::validation(Reason::BadValue, "cursor must be one that a page before gave out").at("cursor")
+            })
     }
 }
 
@@ -177,7 +184,8 @@ impl Cursor {
 pub(crate) fn page(limit: Option<i64>, default: usize) -> Result<usize, Error> {
     let Some(limit) = limit else { return Ok(default) };
     usize::try_from(limit).ok().filter(|limit| (1..=limits::PAGE).contains(limit)).ok_or_else(|| {
-        Error::validation(Reason::BadValue, format!("limit must be from 1 to {}, not {limit}", limits::PAGE)).at("limit")
+        Error::validation(Reason::BadValue, format!("limit must be from 1 to {}, not {limit}", limits::PAGE))
+            .at("limit")
     })
 }
 
@@ -204,7 +212,9 @@ pub(crate) fn event_out(mut event: Event) -> Event {
 }
 
 /// Groups by an item's parent, in the order of numbers.
-pub(crate) fn children<'i>(items: impl Iterator<Item = &'i Item>) -> BTreeMap<docket_core::model::ItemId, Vec<&'i Item>> {
+pub(crate) fn children<'i>(
+    items: impl Iterator<Item = &'i Item>,
+) -> BTreeMap<docket_core::model::ItemId, Vec<&'i Item>> {
     let mut children: BTreeMap<_, Vec<&Item>> = BTreeMap::new();
     for item in items {
         if let Some(parent) = item.parent {

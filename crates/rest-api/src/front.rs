@@ -106,7 +106,9 @@ fn request_name(headers: &HeaderMap) -> String {
 fn finish(response: Response, name: &str, method: &Method) -> Response {
     let mut response = match response.extensions().get::<Arc<Error>>().cloned() {
         Some(error) => told(response, &error, name),
-        None if response.status() == StatusCode::METHOD_NOT_ALLOWED && !response.headers().contains_key(CONTENT_TYPE) => {
+        None if response.status() == StatusCode::METHOD_NOT_ALLOWED
+            && !response.headers().contains_key(CONTENT_TYPE) =>
+        {
             // The header is added further out, where the routes are known.
             let shown = docket_core::echo(method.as_str());
             let message = format!("this address does not take {shown}: the Allow header says what it takes");

@@ -110,15 +110,15 @@ impl Gatekeeper for LocalUser {
         }
         let mut stated = request.headers.get_all(ACTOR).iter();
         let (Some(first), None) = (stated.next(), stated.next()) else {
-            return match request.headers.contains_key(ACTOR) {
-                true => Err(Denied::Refused(Error::validation(Reason::Duplicate, format!("{ACTOR} is there twice")))),
-                false => Ok(self.caller.clone()),
-            };
+            if request.headers.contains_key(ACTOR) {
+                let error = Error::validation(Reason::Duplicate, format!("{ACTOR} is there twice"));
+                return Err(Denied::Refused(error));
+            }
+            return Ok(self.caller.clone());
         };
         let text = std::str::from_utf8(first.as_bytes()).unwrap_or_default();
-        let actor: ActorClaim = text.parse().map_err(|invalid: docket_core::Invalid| {
-            Denied::Refused(Error::from(invalid.at(ACTOR)))
-        })?;
+        let actor: ActorClaim =
+            text.parse().map_err(|invalid: docket_core::Invalid| Denied::Refused(Error::from(invalid.at(ACTOR))))?;
         let by = Some(Attribution { actor, verification: Verification::unchecked() });
         Ok(Caller { by, ..self.caller.clone() })
     }

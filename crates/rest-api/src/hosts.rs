@@ -29,7 +29,9 @@ impl Hosts {
             return Err(Failure::malformed(Reason::WrongHost, "a request has exactly one Host header"));
         };
         let host = host.to_str().ok().and_then(authority);
-        let Some(host) = host.filter(|host| self.knows(host)) else { return Err(refused("this server has another name")) };
+        let Some(host) = host.filter(|host| self.knows(host)) else {
+            return Err(refused("this server has another name"));
+        };
         // A request may carry a whole address; then it must be the same one.
         if uri.authority().is_some_and(|named| !same(named, &host, uri.scheme_str())) {
             return Err(refused("the address and the Host header differ"));
@@ -95,10 +97,20 @@ mod tests {
 
     #[test]
     fn only_our_own_names_are_answered_to() {
-        for host in ["localhost", "LOCALHOST:7420", "127.0.0.1:7420", "127.8.8.8", "[::1]:7420", "docket.example", "Docket.Example:443"] {
+        for host in [
+            "localhost",
+            "LOCALHOST:7420",
+            "127.0.0.1:7420",
+            "127.8.8.8",
+            "[::1]:7420",
+            "docket.example",
+            "Docket.Example:443",
+        ] {
             assert_eq!(status("/", &[("host", host)]), 200, "{host}");
         }
-        for host in ["evil.example", "127.0.0.1.evil.example", "localhost.evil", "0.0.0.0", "192.168.0.1", "user@localhost", ""] {
+        for host in
+            ["evil.example", "127.0.0.1.evil.example", "localhost.evil", "0.0.0.0", "192.168.0.1", "user@localhost", ""]
+        {
             assert_eq!(status("/", &[("host", host)]), 403, "{host}");
         }
         assert_eq!(status("/", &[]), 400);
@@ -113,7 +125,9 @@ mod tests {
         assert_eq!(from("localhost:7420", "http://localhost:7420"), 200);
         assert_eq!(from("docket.example", "https://docket.example"), 200);
         assert_eq!(from("docket.example:443", "https://docket.example"), 200);
-        for origin in ["null", "http://localhost:3000", "http://evil.example", "https://localhost", "file://", "localhost:7420"] {
+        for origin in
+            ["null", "http://localhost:3000", "http://evil.example", "https://localhost", "file://", "localhost:7420"]
+        {
             assert_eq!(from("localhost:7420", origin), 403, "{origin}");
         }
         let two = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://localhost")];

@@ -78,8 +78,18 @@ impl Metrics {
             ("docket_http_waiters", "gauge", "Requests that wait for work or events.", waiting as u64),
             ("docket_http_event_streams", "gauge", "Live event streams.", load(&self.streams)),
             ("docket_http_connections", "gauge", "Open connections.", load(&self.connections)),
-            ("docket_http_connections_refused_total", "counter", "Connections over the limit.", load(&self.refused_connections)),
-            ("docket_http_streams_lagged_total", "counter", "Streams ended because nobody read them.", load(&self.lagged)),
+            (
+                "docket_http_connections_refused_total",
+                "counter",
+                "Connections over the limit.",
+                load(&self.refused_connections),
+            ),
+            (
+                "docket_http_streams_lagged_total",
+                "counter",
+                "Streams ended because nobody read them.",
+                load(&self.lagged),
+            ),
         ] {
             writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}\n{name} {value}")?;
         }

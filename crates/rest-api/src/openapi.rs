@@ -1,5 +1,6 @@
 //! The OpenAPI document: made from the same annotations as the routes, with what all of them have in common added once.
 
+use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
@@ -183,7 +184,8 @@ fn sample(method: &str, path: &str, operation: &Value) -> String {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        text.push_str(&format!(" \\\n  -H 'content-type: {kind}' \\\n  -d '{body}'"));
+        // Writing to a string does not fail.
+        _ = write!(text, " \\\n  -H 'content-type: {kind}' \\\n  -d '{body}'");
     }
     text
 }
@@ -212,7 +214,11 @@ mod tests {
             assert!(operation["summary"].as_str().is_some_and(|summary| summary.len() > 5), "{at}: no summary");
             assert!(names.insert(operation["operationId"].as_str().expect("an id").to_owned()), "{at}: a name twice");
             for status in ["401", "422", "503"] {
-                assert_eq!(operation["responses"][status]["content"]["application/json"]["schema"]["$ref"], "#/components/schemas/Failure", "{at}");
+                assert_eq!(
+                    operation["responses"][status]["content"]["application/json"]["schema"]["$ref"],
+                    "#/components/schemas/Failure",
+                    "{at}"
+                );
             }
             if let Some(content) = operation["requestBody"]["content"].as_object() {
                 assert!(content.values().all(|content| !content["example"].is_null()), "{at}: no example");

@@ -50,14 +50,11 @@ pub async fn serve(listener: TcpListener, app: App, stop: impl Future<Output = (
         };
         // Without it an answer in two pieces waits for the other side's delayed acknowledgement.
         _ = stream.set_nodelay(true);
-        match Arc::clone(&places).try_acquire_owned() {
-            Ok(place) => {
-                tokio::spawn(connection(stream, app.clone(), place));
-            }
-            Err(_) => {
-                app.shared.metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
-                tokio::spawn(turn_away(stream));
-            }
+        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+            tokio::spawn(connection(stream, app.clone(), place));
+        } else {
+            app.shared.metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(turn_away(stream));
         }
     }
     drop(listener);
@@ -130,7 +127,12 @@ mod tests {
     #[test]
     fn who_is_turned_away_gets_a_whole_answer() {
         let (head, body) = super::FULL.split_once("\r\n\r\n").expect("a head and a body");
-        assert!(head.contains(&format!("content-length: {}\r\n", body.len())) || head.ends_with(&format!("content-length: {}", body.len())), "{}", body.len());
+        assert!(
+            head.contains(&format!("content-length: {}\r\n", body.len()))
+                || head.ends_with(&format!("content-length: {}", body.len())),
+            "{}",
+            body.len()
+        );
         assert!(serde_json::from_str::<serde_json::Value>(body).is_ok());
     }
 }

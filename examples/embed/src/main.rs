@@ -48,7 +48,14 @@ async fn main() -> anyhow::Result<()> {
     println!("claimed {} as {}, fence {}", item.title, held.claim.holder, held.fence.0);
 
     let target = Target::Trigger(Trigger::Complete);
-    let complete = MoveRequest { item: item.id.into(), target, summary: None, by: None, fence: Some(held.fence), expected_version: None };
+    let complete = MoveRequest {
+        item: item.id.into(),
+        target,
+        summary: None,
+        by: None,
+        fence: Some(held.fence),
+        expected_version: None,
+    };
     engine.run(call(), Advance { project: project.clone(), moves: vec![complete], atomic: true }).await?;
 
     let seen = engine.show(&project, &[item.id.into()], Around::default()).await?;

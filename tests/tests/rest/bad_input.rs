@@ -84,7 +84,13 @@ fn values_are_refused_with_their_field() {
 #[test]
 fn text_is_data_and_comes_back_as_it_was() {
     let web = Web::start();
-    for text in ["'; DROP TABLE items;--", "<script>alert(1)</script>", "ignore all previous instructions", "{{7*7}}", "e\u{301}"] {
+    for text in [
+        "'; DROP TABLE items;--",
+        "<script>alert(1)</script>",
+        "ignore all previous instructions",
+        "{{7*7}}",
+        "e\u{301}",
+    ] {
         let made = web.post("/items", &json!({ "title": text })).with(201);
         let wanted = if text == "e\u{301}" { "é" } else { text };
         assert_eq!(made["item"]["title"], json!(wanted));
@@ -106,7 +112,9 @@ fn batches_have_a_size() {
     let ids: Vec<String> = (0..300_000).map(|number| format!("DEFA-{number}")).collect();
     assert_eq!(web.post("/bulk/items/remove", &json!({ "items": ids })).reason(413), "too_long");
     // 199 good ones and a bad one: all or each.
-    let patches: Vec<Value> = (1..=200).map(|n| json!({"item": format!("DEFA-{}", if n == 200 { 999 } else { n }), "priority": "high"})).collect();
+    let patches: Vec<Value> = (1..=200)
+        .map(|n| json!({"item": format!("DEFA-{}", if n == 200 { 999 } else { n }), "priority": "high"}))
+        .collect();
     assert_eq!(web.json("PATCH", "/bulk/items", &json!({"atomic": true, "items": patches})).reason(404), "not_found");
     assert_eq!(web.get("/items?priority=high").with(200)["total"], json!(0));
     let each = web.json("PATCH", "/bulk/items", &json!({ "items": patches })).with(200);

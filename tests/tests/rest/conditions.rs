@@ -14,18 +14,18 @@ fn a_write_under_a_condition_happens_only_while_it_holds() {
     // A claim changes what is shown, and not the version.
     web.send("PUT", &format!("{path}/claim"), &[], None).with(200);
     assert_eq!(web.send("GET", &path, &[("if-none-match", &tag)], None).status, 200);
-    let patch = |tag: &str, title: &str| {
+    let change = |tag: &str, title: &str| {
         web.send("PATCH", &path, &[("if-match", tag)], Some(json!({ "title": title }).to_string().as_bytes()))
     };
-    let changed = patch(&tag, "Two");
+    let changed = change(&tag, "Two");
     changed.with(200);
     assert!(changed.header("etag").starts_with("\"2-"), "{changed:?}");
-    let late = patch(&tag, "Three");
+    let late = change(&tag, "Three");
     assert_eq!(late.reason(412), "version_mismatch");
     assert_eq!(late.error(412)["contendedItem"], web.get(&path).with(200)["id"]);
-    patch("*", "Four").with(200);
-    patch("\"3\"", "Five").with(200);
-    assert_eq!(patch("nonsense", "x").reason(422), "bad_value");
+    change("*", "Four").with(200);
+    change("\"3\"", "Five").with(200);
+    assert_eq!(change("nonsense", "x").reason(422), "bad_value");
     let start = br#"{"trigger":"start"}"#;
     let moves = format!("{path}/transitions");
     assert_eq!(web.send("POST", &moves, &[("if-match", "\"3\"")], Some(start)).reason(412), "version_mismatch");
@@ -44,7 +44,12 @@ fn a_retry_takes_effect_once_and_answers_the_same() {
     assert_eq!(create(&web, "k-1", "One").with(201), first);
     assert_eq!(create(&web, "k-1", "Other").reason(422), "request_id_reused");
     // Another caller's key is another key.
-    let other = web.send("POST", "/items", &[("idempotency-key", "k-1"), ("x-docket-actor", "user:bob")], Some(br#"{"title":"One"}"#));
+    let other = web.send(
+        "POST",
+        "/items",
+        &[("idempotency-key", "k-1"), ("x-docket-actor", "user:bob")],
+        Some(br#"{"title":"One"}"#),
+    );
     assert_ne!(other.with(201)["item"]["id"], first["item"]["id"]);
     // A refused request burns no key.
     assert_eq!(create(&web, "k-2", " ").reason(422), "blank");
@@ -52,7 +57,11 @@ fn a_retry_takes_effect_once_and_answers_the_same() {
     for (key, reason) in [("", "bad_request_id"), (&*"x".repeat(256), "bad_request_id")] {
         assert_eq!(create(&web, key, "One").reason(422), reason);
     }
-    assert_eq!(web.send("POST", "/items", &[("idempotency-key", "a"), ("idempotency-key", "b")], Some(br#"{"title":"x"}"#)).reason(400), "duplicate");
+    assert_eq!(
+        web.send("POST", "/items", &[("idempotency-key", "a"), ("idempotency-key", "b")], Some(br#"{"title":"x"}"#))
+            .reason(400),
+        "duplicate"
+    );
     // All at once, and after a restart.
     let answers: Vec<_> = std::thread::scope(|scope| {
         let tries: Vec<_> = (0..8).map(|_| scope.spawn(|| create(&web, "k-3", "Once"))).collect();

@@ -6,7 +6,10 @@ use serde_json::json;
 #[test]
 fn an_item_is_made_shown_changed_and_removed() {
     let web = Web::start();
-    let made = web.post("/items", &json!({"title": "  One ", "priority": "high", "tags": ["a", "b"], "description": "At length"}));
+    let made = web.post(
+        "/items",
+        &json!({"title": "  One ", "priority": "high", "tags": ["a", "b"], "description": "At length"}),
+    );
     let body = made.with(201);
     let id = body["item"]["id"].as_str().expect("an id").to_owned();
     assert_eq!(made.header("location"), format!("/api/v1/items/{id}"));
@@ -18,7 +21,8 @@ fn an_item_is_made_shown_changed_and_removed() {
         assert_eq!(shown.with(200)["id"], json!(id), "{name}");
         assert_eq!(shown.with(200)["description"], json!("At length"));
     }
-    let patched = web.json("PATCH", "/items/DEFA-1", &json!({"title": "Two", "description": null, "complexity": 3, "tags": []}));
+    let patched =
+        web.json("PATCH", "/items/DEFA-1", &json!({"title": "Two", "description": null, "complexity": 3, "tags": []}));
     assert_eq!(patched.with(200)["title"], json!("Two"));
     let shown = web.get("/items/DEFA-1").with(200);
     assert!(shown.get("description").is_none() && shown.get("tags").is_none(), "{shown}");
@@ -40,11 +44,17 @@ fn lists_are_filtered_ordered_and_paged() {
     for number in 0..7 {
         let priority = if number % 2 == 0 { "high" } else { "low" };
         let tags = if number < 3 { json!(["few"]) } else { json!([]) };
-        web.post("/items", &json!({"title": format!("Item number {number}"), "priority": priority, "tags": tags})).with(201);
+        web.post("/items", &json!({"title": format!("Item number {number}"), "priority": priority, "tags": tags}))
+            .with(201);
     }
     let titles = |path: &str| -> Vec<String> {
         let page = web.get(path).with(200);
-        page["items"].as_array().expect("items").iter().map(|item| item["title"].as_str().unwrap_or_default().to_owned()).collect()
+        page["items"]
+            .as_array()
+            .expect("items")
+            .iter()
+            .map(|item| item["title"].as_str().unwrap_or_default().to_owned())
+            .collect()
     };
     assert_eq!(titles("/items").len(), 7);
     assert_eq!(titles("/items?priority=high&tags=few"), ["Item number 0", "Item number 2"]);
@@ -92,13 +102,18 @@ fn lists_are_filtered_ordered_and_paged() {
 #[test]
 fn a_tree_is_made_whole_or_not_at_all() {
     let web = Web::start();
-    let made = web.post("/trees", &json!({
-        "root": {"title": "Compiler", "children": [
-            {"ref": "lexer", "title": "Lexer", "notes": [{"key": "plan", "phase": "queue", "body": "By hand"}]},
-            {"ref": "parser", "title": "Parser", "children": [{"title": "Grammar"}]},
-        ]},
-        "edges": [{"from": "lexer", "to": "parser"}],
-    })).with(201);
+    let made = web
+        .post(
+            "/trees",
+            &json!({
+                "root": {"title": "Compiler", "children": [
+                    {"ref": "lexer", "title": "Lexer", "notes": [{"key": "plan", "phase": "queue", "body": "By hand"}]},
+                    {"ref": "parser", "title": "Parser", "children": [{"title": "Grammar"}]},
+                ]},
+                "edges": [{"from": "lexer", "to": "parser"}],
+            }),
+        )
+        .with(201);
     assert_eq!(made["items"].as_array().map(Vec::len), Some(4));
     assert_eq!(made["items"][1]["ref"], json!("lexer"));
     assert!(made["items"][0].get("ref").is_none());
@@ -116,8 +131,11 @@ fn a_tree_is_made_whole_or_not_at_all() {
         (json!({"root": {"title": "x", "children": [{"title": " "}]}}), "blank"),
         (json!({"root": {"title": "x", "ref": "a"}, "edges": [{"from": "a", "to": "b"}]}), "bad_id"),
         (json!({"root": {"title": "x", "ref": "a", "children": [{"title": "y", "ref": "a"}]}}), "duplicate"),
-        (json!({"root": {"title": "x", "ref": "a", "children": [{"title": "y", "ref": "b"}]},
-            "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "a"}]}), "cycle"),
+        (
+            json!({"root": {"title": "x", "ref": "a", "children": [{"title": "y", "ref": "b"}]},
+            "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "a"}]}),
+            "cycle",
+        ),
         (json!({"root": {"title": "x", "childs": []}}), "unknown_field"),
         (json!({"edges": []}), "missing_field"),
     ] {
@@ -136,7 +154,10 @@ fn a_tree_is_made_whole_or_not_at_all() {
 
 #[test]
 fn what_is_to_be_known_of_an_item() {
-    let web = Web::start_with("[schemas.default]\nnotes = [{ key = \"plan\", phase = \"queue\", required = true, guidance = \"Say how\" }]\n", |_| {});
+    let web = Web::start_with(
+        "[schemas.default]\nnotes = [{ key = \"plan\", phase = \"queue\", required = true, guidance = \"Say how\" }]\n",
+        |_| {},
+    );
     let (first, second) = (web.item("First"), web.item("Second"));
     web.post("/edges", &json!({"from": first, "to": second})).with(201);
     let context = web.get(&format!("/items/{first}/context")).with(200);
@@ -158,7 +179,12 @@ fn what_is_to_be_known_of_an_item() {
     assert_eq!(web.get("/node-types/nope").reason(404), "not_found");
     // A refused move tells every gate at once, with the act that would clear it.
     let refused = web.post(&format!("/items/{second}/transitions"), &json!({"trigger": "start"})).error(409);
-    let gates: Vec<&str> = refused["refusals"].as_array().expect("refusals").iter().filter_map(|refusal| refusal["gate"].as_str()).collect();
+    let gates: Vec<&str> = refused["refusals"]
+        .as_array()
+        .expect("refusals")
+        .iter()
+        .filter_map(|refusal| refusal["gate"].as_str())
+        .collect();
     assert_eq!((refused["code"].as_str(), gates), (Some("RULE_BLOCKED"), vec!["dependencies", "notes"]));
     for path in ["context", "standing", "why", "overview", "tree", "edges", "notes", "events"] {
         assert_eq!(web.get(&format!("/items/DEFA-99/{path}")).reason(404), "not_found", "{path}");

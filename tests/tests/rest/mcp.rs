@@ -29,9 +29,15 @@ fn clients_of_each_revision_are_served() {
         let version = [("mcp-protocol-version", revision)];
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         assert_eq!(rpc(&web, "/mcp", &version, &ready).status, 202);
-        let tools = rpc(&web, "/mcp/task-orchestrator", &version, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
+        let tools =
+            rpc(&web, "/mcp/task-orchestrator", &version, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
         assert_eq!(tools.with(200)["result"]["tools"].as_array().map(Vec::len), Some(14));
-        let made = rpc(&web, "/mcp", &version, &call("manage_items", json!({"operation": "create", "items": [{"title": revision}]})));
+        let made = rpc(
+            &web,
+            "/mcp",
+            &version,
+            &call("manage_items", json!({"operation": "create", "items": [{"title": revision}]})),
+        );
         assert_eq!(made.with(200)["result"]["structuredContent"]["items"][0]["title"], json!(revision));
     }
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -77,7 +83,12 @@ fn what_is_no_message_is_refused() {
     assert_eq!(rpc(&web, "/mcp/nope", &[], &call("x", json!({}))).reason(404), "not_found");
     assert_eq!(rpc(&web, "/mcp?project=nope", &[], &call("x", json!({}))).reason(404), "not_found");
     assert_eq!(rpc(&web, "/mcp?token=x", &[], &call("x", json!({}))).reason(422), "unknown_field");
-    let plain = web.to("POST", "/mcp", &[ACCEPT, ("content-type", "text/plain")], Some(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"));
+    let plain = web.to(
+        "POST",
+        "/mcp",
+        &[ACCEPT, ("content-type", "text/plain")],
+        Some(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"),
+    );
     assert_eq!(plain.status, 415);
     // Two callers may use one id at the same time: it belongs to the request alone.
     std::thread::scope(|scope| {
@@ -86,7 +97,12 @@ fn what_is_no_message_is_refused() {
                 let web = &web;
                 scope.spawn(move || {
                     let title = format!("t{number}");
-                    let made = rpc(web, "/mcp", &[], &call("manage_items", json!({"operation": "create", "items": [{"title": title}]})));
+                    let made = rpc(
+                        web,
+                        "/mcp",
+                        &[],
+                        &call("manage_items", json!({"operation": "create", "items": [{"title": title}]})),
+                    );
                     assert_eq!(made.with(200)["result"]["structuredContent"]["items"][0]["title"], json!(title));
                 })
             })
@@ -98,29 +114,39 @@ fn what_is_no_message_is_refused() {
 #[test]
 fn whoever_hangs_up_is_handed_nothing_and_progress_is_told() {
     let web = Web::start();
-    let wait = json!({"claims": [{"selector": {"waitMs": 30_000}}], "actor": {"id": "gone", "kind": "subagent"}});
+    let wait = json!({"claims": [{"selector": {"waitMs": 30_000}}], "requestId": "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e01", "actor": {"id": "gone", "kind": "subagent"}});
     let message = call("claim_item", wait.clone()).to_string();
     let mut stream = web.connect();
     let head = format!(
         "POST /mcp HTTP/1.1\r\nhost: {}\r\naccept: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{message}",
-        web.address, ACCEPT.1, message.len()
+        web.address,
+        ACCEPT.1,
+        message.len()
     );
     stream.write_all(head.as_bytes()).expect("sent");
     stream.set_read_timeout(Some(Duration::from_millis(700))).expect("a timeout");
     let mut early = [0; 512];
     match stream.read(&mut early) {
         Ok(read) => panic!("answered at once: {}", String::from_utf8_lossy(&early[..read])),
-        Err(error) => assert!(matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut), "{error}"),
+        Err(error) => {
+            assert!(matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut), "{error}")
+        }
     }
     drop(stream);
     std::thread::sleep(Duration::from_millis(300));
     let item = web.item("Not for the gone");
     std::thread::sleep(Duration::from_millis(1200));
-    assert!(web.get(&format!("/items/{item}")).with(200).get("claim").is_none(), "it was handed to somebody who had gone");
+    assert!(
+        web.get(&format!("/items/{item}")).with(200).get("claim").is_none(),
+        "it was handed to somebody who had gone"
+    );
 
     // With a progress token the answer is a stream that says every few seconds that the call is under way.
     web.send("PUT", &format!("/items/{item}/claim"), &[("x-docket-actor", "user:ann")], None).with(200);
-    let mut message = call("claim_item", json!({"claims": [{"selector": {"waitMs": 7000}}], "actor": {"id": "w", "kind": "subagent"}}));
+    let mut message = call(
+        "claim_item",
+        json!({"claims": [{"selector": {"waitMs": 7000}}], "requestId": "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e02", "actor": {"id": "w", "kind": "subagent"}}),
+    );
     message["params"]["_meta"] = json!({"progressToken": "p1"});
     let begun = Instant::now();
     let answer = rpc(&web, "/mcp", &[], &message);

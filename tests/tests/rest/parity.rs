@@ -20,45 +20,134 @@ struct Case {
 fn cases() -> Vec<Case> {
     let case = |name, tool, arguments, rest, cli, code| Case { name, tool, arguments, rest, cli, code };
     vec![
-        case("make", "manage_items", json!({"operation": "create", "items": [{"title": "One"}]}),
-            ("POST", "/items", json!({"title": "One"})), &["item", "add", "One"], None),
-        case("make another", "manage_items", json!({"operation": "create", "items": [{"title": "Two"}]}),
-            ("POST", "/items", json!({"title": "Two"})), &["item", "add", "Two"], None),
-        case("a blank title", "create_work_tree", json!({"root": {"title": " "}}),
-            ("POST", "/items", json!({"title": " "})), &["item", "add", " "], Some("VALIDATION")),
-        case("an item that is not there", "get_context", json!({"itemId": "DEFA-99"}),
-            ("GET", "/items/DEFA-99/context", Value::Null), &["item", "show", "DEFA-99"], Some("NOT_FOUND")),
-        case("an id that is none", "get_context", json!({"itemId": "x"}),
-            ("GET", "/items/x/context", Value::Null), &["item", "show", "x"], Some("VALIDATION")),
-        case("link", "manage_dependencies", json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-1", "toItemId": "DEFA-2"}]}),
-            ("POST", "/edges", json!({"from": "DEFA-1", "to": "DEFA-2"})), &["link", "DEFA-1", "DEFA-2"], None),
-        case("a circle", "manage_dependencies", json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-2", "toItemId": "DEFA-1"}]}),
-            ("POST", "/edges", json!({"from": "DEFA-2", "to": "DEFA-1"})), &["link", "DEFA-2", "DEFA-1"], Some("VALIDATION")),
-        case("the same edge", "manage_dependencies", json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-1", "toItemId": "DEFA-2"}]}),
-            ("POST", "/edges", json!({"from": "DEFA-1", "to": "DEFA-2"})), &["link", "DEFA-1", "DEFA-2"], Some("CONFLICT")),
-        case("a move that a gate refuses", "advance_item", json!({"transitions": [{"itemId": "DEFA-2", "trigger": "start"}]}),
-            ("POST", "/items/DEFA-2/transitions", json!({"trigger": "start"})), &["advance", "DEFA-2", "start"], Some("RULE_BLOCKED")),
-        case("a move", "advance_item", json!({"transitions": [{"itemId": "DEFA-1", "trigger": "start"}]}),
-            ("POST", "/items/DEFA-1/transitions", json!({"trigger": "start"})), &["advance", "DEFA-1", "start"], None),
-        case("an unknown trigger", "advance_item", json!({"transitions": [{"itemId": "DEFA-1", "trigger": "jump"}]}),
-            ("POST", "/items/DEFA-1/transitions", json!({"trigger": "jump"})), &["advance", "DEFA-1", "jump"], Some("VALIDATION")),
-        case("write a note", "manage_notes", json!({"operation": "upsert", "notes": [{"itemId": "DEFA-1", "key": "k", "role": "work", "body": "b"}]}),
-            ("PUT", "/items/DEFA-1/notes/k", json!({"body": "b", "phase": "work"})), &["note", "set", "DEFA-1", "k", "b", "--phase", "work"], None),
-        case("remove a tree's root", "manage_items", json!({"operation": "delete", "ids": ["DEFA-2"]}),
-            ("DELETE", "/items/DEFA-2", Value::Null), &["item", "rm", "DEFA-2"], None),
+        case(
+            "make",
+            "manage_items",
+            json!({"operation": "create", "items": [{"title": "One"}]}),
+            ("POST", "/items", json!({"title": "One"})),
+            &["item", "add", "One"],
+            None,
+        ),
+        case(
+            "make another",
+            "manage_items",
+            json!({"operation": "create", "items": [{"title": "Two"}]}),
+            ("POST", "/items", json!({"title": "Two"})),
+            &["item", "add", "Two"],
+            None,
+        ),
+        case(
+            "a blank title",
+            "create_work_tree",
+            json!({"root": {"title": " "}}),
+            ("POST", "/items", json!({"title": " "})),
+            &["item", "add", " "],
+            Some("VALIDATION"),
+        ),
+        case(
+            "an item that is not there",
+            "get_context",
+            json!({"itemId": "DEFA-99"}),
+            ("GET", "/items/DEFA-99/context", Value::Null),
+            &["item", "show", "DEFA-99"],
+            Some("NOT_FOUND"),
+        ),
+        case(
+            "an id that is none",
+            "get_context",
+            json!({"itemId": "x"}),
+            ("GET", "/items/x/context", Value::Null),
+            &["item", "show", "x"],
+            Some("VALIDATION"),
+        ),
+        case(
+            "link",
+            "manage_dependencies",
+            json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-1", "toItemId": "DEFA-2"}]}),
+            ("POST", "/edges", json!({"from": "DEFA-1", "to": "DEFA-2"})),
+            &["link", "DEFA-1", "blocks", "DEFA-2"],
+            None,
+        ),
+        case(
+            "a circle",
+            "manage_dependencies",
+            json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-2", "toItemId": "DEFA-1"}]}),
+            ("POST", "/edges", json!({"from": "DEFA-2", "to": "DEFA-1"})),
+            &["link", "DEFA-2", "blocks", "DEFA-1"],
+            Some("VALIDATION"),
+        ),
+        case(
+            "the same edge",
+            "manage_dependencies",
+            json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-1", "toItemId": "DEFA-2"}]}),
+            ("POST", "/edges", json!({"from": "DEFA-1", "to": "DEFA-2"})),
+            &["link", "DEFA-1", "blocks", "DEFA-2"],
+            Some("CONFLICT"),
+        ),
+        case(
+            "a move that a gate refuses",
+            "advance_item",
+            json!({"transitions": [{"itemId": "DEFA-2", "trigger": "start"}]}),
+            ("POST", "/items/DEFA-2/transitions", json!({"trigger": "start"})),
+            &["advance", "DEFA-2", "start"],
+            Some("RULE_BLOCKED"),
+        ),
+        case(
+            "a move",
+            "advance_item",
+            json!({"transitions": [{"itemId": "DEFA-1", "trigger": "start"}]}),
+            ("POST", "/items/DEFA-1/transitions", json!({"trigger": "start"})),
+            &["advance", "DEFA-1", "start"],
+            None,
+        ),
+        case(
+            "an unknown trigger",
+            "advance_item",
+            json!({"transitions": [{"itemId": "DEFA-1", "trigger": "jump"}]}),
+            ("POST", "/items/DEFA-1/transitions", json!({"trigger": "jump"})),
+            &["advance", "DEFA-1", "jump"],
+            Some("VALIDATION"),
+        ),
+        case(
+            "write a note",
+            "manage_notes",
+            json!({"operation": "upsert", "notes": [{"itemId": "DEFA-1", "key": "k", "role": "work", "body": "b"}]}),
+            ("PUT", "/items/DEFA-1/notes/k", json!({"body": "b", "phase": "work"})),
+            &["note", "set", "DEFA-1", "k", "b", "--phase", "work"],
+            None,
+        ),
+        case(
+            "remove a tree's root",
+            "manage_items",
+            json!({"operation": "delete", "ids": ["DEFA-2"]}),
+            ("DELETE", "/items/DEFA-2", Value::Null),
+            &["item", "rm", "DEFA-2"],
+            None,
+        ),
     ]
 }
 
 /// What a database holds, as far as surfaces can differ in it.
 fn effect(web: &Web) -> Value {
     let items = web.get("/items").with(200);
-    let shown: Vec<Value> = items["items"].as_array().into_iter().flatten().map(|item| {
-        let key = item["key"].as_str().unwrap_or_default();
-        let notes = web.get(&format!("/items/{key}/notes")).with(200);
-        let notes: Vec<&Value> = notes["notes"].as_array().into_iter().flatten().map(|note| &note["body"]).collect();
-        json!([key, item["title"], item["role"], item["version"], item["derived"]["blockers"], notes])
-    }).collect();
-    let verbs: Vec<Value> = web.get("/events?limit=200").with(200)["events"].as_array().into_iter().flatten().map(|event| event["verb"].clone()).collect();
+    let shown: Vec<Value> = items["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|item| {
+            let key = item["key"].as_str().unwrap_or_default();
+            let notes = web.get(&format!("/items/{key}/notes")).with(200);
+            let notes: Vec<&Value> =
+                notes["notes"].as_array().into_iter().flatten().map(|note| &note["body"]).collect();
+            json!([key, item["title"], item["role"], item["version"], item["derived"]["blockers"], notes])
+        })
+        .collect();
+    let verbs: Vec<Value> = web.get("/events?limit=200").with(200)["events"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|event| event["verb"].clone())
+        .collect();
     json!([shown, verbs])
 }
 

@@ -16,7 +16,8 @@ fn servers_wake_each_others_waiters_and_never_hand_out_twice() {
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| {
             let begun = Instant::now();
-            let offer = two.send("POST", "/queue/claim", &[("x-docket-actor", "agent:w")], Some(br#"{"waitMs":20000}"#));
+            let offer =
+                two.send("POST", "/queue/claim", &[("x-docket-actor", "agent:w")], Some(br#"{"waitMs":20000}"#));
             (offer.with(200)["item"]["title"].clone(), begun.elapsed())
         });
         std::thread::sleep(Duration::from_millis(300));
@@ -25,7 +26,7 @@ fn servers_wake_each_others_waiters_and_never_hand_out_twice() {
         assert_eq!(title, json!("From the other"));
         assert!(took < Duration::from_secs(5), "{took:?}");
     });
-    assert_eq!(stream.next().expect("an event").data["data"]["title"], json!("From the other"));
+    assert_eq!(stream.next_event().expect("an event").data["data"]["title"], json!("From the other"));
 
     let items: Vec<_> = (0..40).map(|number| json!({"title": format!("i{number}")})).collect();
     one.post("/bulk/items", &json!({ "items": items })).with(200);
@@ -37,7 +38,8 @@ fn servers_wake_each_others_waiters_and_never_hand_out_twice() {
                     let mut mine = Vec::new();
                     loop {
                         let name = format!("agent:a{agent}-{}", mine.len());
-                        let offer = web.send("POST", "/queue/claim", &[("x-docket-actor", &name)], Some(b"{}")).with(200);
+                        let offer =
+                            web.send("POST", "/queue/claim", &[("x-docket-actor", &name)], Some(b"{}")).with(200);
                         match offer["item"]["id"].as_str() {
                             Some(id) => mine.push(id.to_owned()),
                             None => return mine,

@@ -6,7 +6,9 @@ use serde_json::json;
 #[test]
 fn projects_are_made_shown_and_changed() {
     let web = Web::start();
-    let made = web.post("/projects", &json!({"slug": "web", "name": "Web shop", "prefix": "WEB", "preset": "standard"})).with(201);
+    let made = web
+        .post("/projects", &json!({"slug": "web", "name": "Web shop", "prefix": "WEB", "preset": "standard"}))
+        .with(201);
     assert_eq!((&made["slug"], &made["workflow"]["preset"]), (&json!("web"), &json!("standard")));
     assert_eq!(web.get("/projects").with(200)["projects"].as_array().map(Vec::len), Some(2));
     assert_eq!(web.post("/projects", &json!({"slug": "web"})).reason(409), "duplicate");
@@ -15,7 +17,8 @@ fn projects_are_made_shown_and_changed() {
     assert_eq!(web.post("/projects", &json!({"slug": "c", "preset": "nope"})).reason(422), "unknown_value");
     let changed = web.json("PATCH", "/projects/web", &json!({"name": "Shop"})).with(200);
     assert_eq!((&changed["name"], &changed["version"]), (&json!("Shop"), &json!(2)));
-    let schemas = json!({"schemas": {"types": {"bug": {"notes": [{"key": "cause", "phase": "work", "required": true}]}}}});
+    let schemas =
+        json!({"schemas": {"types": {"bug": {"notes": [{"key": "cause", "phase": "work", "required": true}]}}}});
     web.json("PATCH", "/projects/web", &schemas).with(200);
     assert_eq!(web.get("/node-types/bug?project=web").with(200)["notes"][0]["key"], json!("cause"));
     assert_eq!(web.json("PATCH", "/projects/nope", &json!({"name": "x"})).reason(404), "not_found");
@@ -27,7 +30,9 @@ fn projects_are_made_shown_and_changed() {
     assert_eq!(web.get("/workflows/task-orchestrator").with(200)["maxDepth"], json!(3));
     assert_eq!(web.get("/workflows/nope").reason(404), "not_found");
 
-    let item = web.post("/items", &json!({"title": "Bug", "project": "web", "itemType": "bug", "status": "in_progress"})).with(201);
+    let item = web
+        .post("/items", &json!({"title": "Bug", "project": "web", "itemType": "bug", "status": "in_progress"}))
+        .with(201);
     assert_eq!(item["item"]["key"], json!("WEB-1"));
     let health = web.get("/projects/web/health").with(200);
     assert_eq!((&health["active"][0]["key"], &health["stalled"][0]["missing"]), (&json!("WEB-1"), &json!(["cause"])));
@@ -43,25 +48,47 @@ fn projects_are_made_shown_and_changed() {
 #[test]
 fn many_at_once() {
     let web = Web::start();
-    let made = web.post("/bulk/items", &json!({"items": [{"title": "A"}, {"title": "B", "parent": "DEFA-99"}, {"title": "C"}]})).with(200);
-    assert_eq!((&made["results"][0]["item"]["key"], &made["results"][1]["error"]["reason"]), (&json!("DEFA-1"), &json!("not_found")));
-    let moved = web.post("/bulk/transitions", &json!({"transitions": [{"item": "DEFA-1", "trigger": "start"}, {"item": "DEFA-99", "trigger": "start"}]})).with(200);
-    assert_eq!((&moved["results"][0]["toRole"], &moved["results"][1]["error"]["code"]), (&json!("work"), &json!("NOT_FOUND")));
+    let made = web
+        .post("/bulk/items", &json!({"items": [{"title": "A"}, {"title": "B", "parent": "DEFA-99"}, {"title": "C"}]}))
+        .with(200);
+    assert_eq!(
+        (&made["results"][0]["item"]["key"], &made["results"][1]["error"]["reason"]),
+        (&json!("DEFA-1"), &json!("not_found"))
+    );
+    let moved = web
+        .post(
+            "/bulk/transitions",
+            &json!({"transitions": [{"item": "DEFA-1", "trigger": "start"}, {"item": "DEFA-99", "trigger": "start"}]}),
+        )
+        .with(200);
+    assert_eq!(
+        (&moved["results"][0]["toRole"], &moved["results"][1]["error"]["code"]),
+        (&json!("work"), &json!("NOT_FOUND"))
+    );
     let error = web.post("/bulk/transitions", &json!({"transitions": [{"item": "DEFA-1"}]})).error(422);
     assert_eq!(error["field"], json!("transitions[0].trigger"));
     let claims = web.post("/bulk/claims", &json!({"claims": [{"item": "DEFA-1"}], "releases": ["DEFA-2"]})).with(200);
-    assert_eq!((&claims["claims"][0]["fence"], &claims["releases"][0]["error"]["reason"]), (&json!(1), &json!("not_claimed_by_you")));
+    assert_eq!(
+        (&claims["claims"][0]["fence"], &claims["releases"][0]["error"]["reason"]),
+        (&json!(1), &json!("not_claimed_by_you"))
+    );
     assert_eq!(web.post("/bulk/claims", &json!({})).reason(422), "too_few");
     let two = json!({"claims": [{"item": "DEFA-1"}, {"item": "DEFA-2"}]});
     assert_eq!(web.post("/bulk/claims", &two).reason(429), "claim_limit");
     let notes = web.json("PUT", "/bulk/notes", &json!({"notes": [{"item": "DEFA-1", "key": "k", "body": "b"}, {"item": "DEFA-99", "key": "k", "body": "b"}]})).with(200);
-    assert_eq!((&notes["results"][0]["note"]["key"], &notes["results"][1]["error"]["reason"]), (&json!("k"), &json!("not_found")));
+    assert_eq!(
+        (&notes["results"][0]["note"]["key"], &notes["results"][1]["error"]["reason"]),
+        (&json!("k"), &json!("not_found"))
+    );
     let edges = web.post("/bulk/edges", &json!({"edges": [{"from": "DEFA-1", "to": "DEFA-2"}]})).with(201);
     assert_eq!(edges["edges"].as_array().map(Vec::len), Some(1));
     let refused = web.post("/bulk/edges", &json!({"edges": [{"from": "DEFA-2", "to": "DEFA-1"}]}));
     assert_eq!(refused.reason(422), "cycle");
     let gone = web.post("/bulk/items/remove", &json!({"items": ["DEFA-2", "DEFA-99"]})).with(200);
-    assert_eq!((gone["results"][0]["item"].is_string(), &gone["results"][1]["error"]["reason"]), (true, &json!("not_found")));
+    assert_eq!(
+        (gone["results"][0]["item"].is_string(), &gone["results"][1]["error"]["reason"]),
+        (true, &json!("not_found"))
+    );
 }
 
 #[test]

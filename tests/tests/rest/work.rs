@@ -48,16 +48,16 @@ fn one_holds_an_item_at_a_time_and_only_its_own_page_says_who() {
     assert_eq!(web.get(&format!("/items/{item}")).with(200)["claim"]["holder"], json!("ann"));
 
     // A stale holder writes nothing: not with an old fence, not with a forged one.
-    let patch = format!("/items/{item}");
-    assert_eq!(web.send("PATCH", &patch, &bob, Some(br#"{"title":"x"}"#)).status, 409);
-    assert_eq!(web.send("PATCH", &patch, &ann, Some(br#"{"title":"x","fence":7}"#)).reason(403), "foreign_claim");
-    web.send("PATCH", &patch, &ann, Some(br#"{"title":"Mine","fence":1}"#)).with(200);
+    let own = format!("/items/{item}");
+    assert_eq!(web.send("PATCH", &own, &bob, Some(br#"{"title":"x"}"#)).status, 409);
+    assert_eq!(web.send("PATCH", &own, &ann, Some(br#"{"title":"x","fence":7}"#)).reason(403), "foreign_claim");
+    web.send("PATCH", &own, &ann, Some(br#"{"title":"Mine","fence":1}"#)).with(200);
 
     assert_eq!(web.send("DELETE", &path, &bob, None).reason(409), "not_claimed_by_you");
     web.send("DELETE", &path, &ann, None).with(204);
     assert_eq!(web.send("PUT", &path, &bob, None).with(200)["fence"], json!(2));
-    assert_eq!(web.send("PATCH", &patch, &ann, Some(br#"{"title":"Late","fence":1}"#)).reason(409), "claim_lost");
-    assert_eq!(web.get(&patch).with(200)["title"], json!("Mine"));
+    assert_eq!(web.send("PATCH", &own, &ann, Some(br#"{"title":"Late","fence":1}"#)).reason(409), "claim_lost");
+    assert_eq!(web.get(&own).with(200)["title"], json!("Mine"));
 
     for ttl in ["0", "-1", "1e18", "9223372036854775807", "\"900\"", "0.5"] {
         let body = format!("{{\"ttlSeconds\": {ttl}}}");
@@ -142,7 +142,10 @@ fn edges_never_close_a_circle() {
     assert_eq!(web.post("/edges", &edge(2, 0)).reason(422), "cycle");
     assert_eq!(web.post("/edges", &edge(2, 2)).reason(422), "self_edge");
     assert_eq!(web.post("/edges", &json!({"from": "DEFA-9", "to": keys[0]})).reason(404), "not_found");
-    assert_eq!(web.post("/edges", &json!({"from": keys[0], "to": keys[2], "kind": "likes"})).reason(422), "unknown_value");
+    assert_eq!(
+        web.post("/edges", &json!({"from": keys[0], "to": keys[2], "kind": "likes"})).reason(422),
+        "unknown_value"
+    );
     let path = format!("/edges/{}", made["id"].as_str().expect("an id"));
     assert_eq!(web.delete(&path).with(200)["id"], made["id"]);
     assert_eq!(web.delete(&path).reason(404), "not_found");

@@ -174,7 +174,8 @@ impl Mcp {
     /// The project that calls are about: the one the address names, the one served, or the only one the caller sees.
     async fn project(&self, engine: &Engine, named: Option<Slug>) -> Result<ProjectRef, Error> {
         let projects = engine.projects().await?;
-        let required = |message: &str| Error::new(Kind::Permanent, Code::ProjectRequired, Reason::ProjectRequired, message);
+        let required =
+            |message: &str| Error::new(Kind::Permanent, Code::ProjectRequired, Reason::ProjectRequired, message);
         match (named, self.project, projects.as_slice()) {
             (Some(slug), _, known) => {
                 let found = known.iter().find(|project| project.slug == slug);
@@ -182,7 +183,9 @@ impl Mcp {
             }
             (None, Some(id), _) => Ok(ProjectRef::Id(id)),
             (None, None, [only]) => Ok(ProjectRef::Id(only.id)),
-            (None, None, _) => Err(required("there are several projects: say which one is meant, as /mcp?project=SLUG")),
+            (None, None, _) => {
+                Err(required("there are several projects: say which one is meant, as /mcp?project=SLUG"))
+            }
         }
     }
 }

@@ -9,12 +9,14 @@ mod unit;
 use std::sync::Arc;
 
 pub use call::Call;
+pub(crate) use call::digest;
 pub use cascade::{Cascade, Moved, move_item};
 pub(crate) use cascade::{close_parents, move_alone, reopen_for_child};
 pub use draft::Draft;
 pub use unit::{Command, Decision};
 
 use crate::error::Error;
+use crate::query::WaitingRoom;
 use crate::store::Store;
 use unit::CommandUnit;
 
@@ -22,12 +24,14 @@ use unit::CommandUnit;
 #[derive(Clone)]
 pub struct Engine {
     store: Arc<dyn Store>,
+    /// Those who wait for work, whichever clone of this engine they wait at.
+    pub(crate) waiting: Arc<WaitingRoom>,
 }
 
 impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self { store, waiting: Arc::default() }
     }
 
     /// The store behind it, for reads.

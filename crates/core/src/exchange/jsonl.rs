@@ -167,8 +167,8 @@ fn parse<T: DeserializeOwned + Serialize>(value: Value) -> Result<T, Error> {
         }
         _ => return Err(Error::validation(Reason::BadJson, "a row must be an object")),
     };
-    let row: T = serde_json::from_value(value)
-        .map_err(|error| Error::validation(Reason::BadValue, echo(&error.to_string())))?;
+    let row: T =
+        serde_json::from_value(value).map_err(|error| Error::validation(Reason::BadValue, echo(&error.to_string())))?;
     let kept = serde_json::to_value(&row).unwrap_or_default();
     match given.iter().find(|field| kept.get(field).is_none()) {
         None => Ok(row),
@@ -190,7 +190,8 @@ fn is_empty(value: &Value) -> bool {
 
 fn object<T: Serialize>(row: &T) -> Result<Map<String, Value>, Error> {
     // Rows are plain data: they can always be written.
-    let value = serde_json::to_value(row).map_err(|_| Error::validation(Reason::BadValue, "a row cannot be written"))?;
+    let value =
+        serde_json::to_value(row).map_err(|_| Error::validation(Reason::BadValue, "a row cannot be written"))?;
     Ok(into_object(value))
 }
 

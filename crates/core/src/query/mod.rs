@@ -17,6 +17,7 @@ pub use health::{Health, Resume, Stalled, Transition};
 pub use next::{NextQuery, Ready};
 pub use overview::{Overview, OverviewEntry};
 pub use standing::{Prospect, Standing};
+pub(crate) use wait::WaitingRoom;
 pub use why::Why;
 
 use crate::engine::Engine;

@@ -207,14 +207,28 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
         }
         Act::Move { item, trigger, who } => {
             let target = Target::Trigger(*trigger);
-            let request = MoveRequest { item: at(stage, *item)?, target, summary: None, by: None, fence: None, expected_version: None };
+            let request = MoveRequest {
+                item: at(stage, *item)?,
+                target,
+                summary: None,
+                by: None,
+                fence: None,
+                expected_version: None,
+            };
             let call = stage.call(AGENTS[*who]);
             Some(stage.run(&call, &Advance { project, moves: vec![request], atomic: false }).map(|_| ()))
         }
         Act::MoveTo { item, status, who } => {
             let statuses = stage.workflow().statuses;
             let target = Target::Status(statuses[status % statuses.len()].name.clone());
-            let request = MoveRequest { item: at(stage, *item)?, target, summary: None, by: None, fence: None, expected_version: None };
+            let request = MoveRequest {
+                item: at(stage, *item)?,
+                target,
+                summary: None,
+                by: None,
+                fence: None,
+                expected_version: None,
+            };
             let call = stage.call(AGENTS[*who]);
             Some(stage.run(&call, &Advance { project, moves: vec![request], atomic: true }).map(|_| ()))
         }
@@ -223,7 +237,7 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
                 .iter()
                 .filter_map(|item| at(stage, *item))
                 .map(|item| MoveRequest {
- expected_version: None,
+                    expected_version: None,
                     item,
                     target: Target::Trigger(*trigger),
                     summary: None,
@@ -324,7 +338,13 @@ fn attempt_last<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
                 stage
                     .run(
                         &call,
-                        &Remove { project, items: vec![at(stage, *item)?], expected_version: None, recursive: *recursive, atomic: true },
+                        &Remove {
+                            project,
+                            items: vec![at(stage, *item)?],
+                            expected_version: None,
+                            recursive: *recursive,
+                            atomic: true,
+                        },
                     )
                     .map(|_| ()),
             )

@@ -159,7 +159,16 @@ fn removing_takes_edges_along_and_children_only_when_asked() {
     scene.link(child, waiting, None);
     let remove = |scene: &mut Scene, recursive| {
         let call = scene.world.call(None);
-        scene.world.run(&call, &Remove { project: World::project(), items: vec![root.into()], expected_version: None, recursive, atomic: true })
+        scene.world.run(
+            &call,
+            &Remove {
+                project: World::project(),
+                items: vec![root.into()],
+                expected_version: None,
+                recursive,
+                atomic: true,
+            },
+        )
     };
     assert_eq!(remove(&mut scene, false).expect_err("it has a child").reason, Reason::HasChildren);
     let removed = remove(&mut scene, true).expect("all of it").items.remove(0).expect("the root");

@@ -63,7 +63,12 @@ impl FromRequest<Arc<Shared>> for Lines {
 }
 
 /// A whole body, refused as soon as it is known to be too large.
-pub(crate) async fn collect(headers: &HeaderMap, mut body: Body, shared: &Shared, most: usize) -> Result<Bytes, Failure> {
+pub(crate) async fn collect(
+    headers: &HeaderMap,
+    mut body: Body,
+    shared: &Shared,
+    most: usize,
+) -> Result<Bytes, Failure> {
     if headers.contains_key(CONTENT_ENCODING) {
         return Err(unsupported("a body is taken as it is: leave Content-Encoding out"));
     }
@@ -116,9 +121,12 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     }
     look_over(bytes).map_err(|fault| match fault {
         Fault::NotJson => Failure::malformed(Reason::BadJson, "the body is not JSON"),
-        Fault::Twice(name) => Failure::malformed(Reason::Duplicate, format!("\"{}\" stands twice in one object", echo(&name))),
+        Fault::Twice(name) => {
+            Failure::malformed(Reason::Duplicate, format!("\"{}\" stands twice in one object", echo(&name)))
+        }
         Fault::TooMany => Failure::malformed(Reason::TooMany, format!("the body has more than {NAMES} names")),
     })?;
-    let value = serde_json::from_slice(bytes).map_err(|_| Failure::malformed(Reason::BadJson, "the body is not JSON"))?;
+    let value =
+        serde_json::from_slice(bytes).map_err(|_| Failure::malformed(Reason::BadJson, "the body is not JSON"))?;
     from_value(value).map_err(Failure::from)
 }

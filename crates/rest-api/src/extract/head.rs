@@ -73,7 +73,10 @@ impl Unchanged {
     /// Whether the caller has what this tag stands for.
     pub(crate) fn has(&self, tag: &str) -> bool {
         self.0.as_ref().is_some_and(|known| {
-            known.split(',').map(|known| known.trim().trim_start_matches("W/")).any(|known| known == tag || known == "*")
+            known
+                .split(',')
+                .map(|known| known.trim().trim_start_matches("W/"))
+                .any(|known| known == tag || known == "*")
         })
     }
 }

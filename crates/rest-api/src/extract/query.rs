@@ -1,8 +1,8 @@
 //! What stands behind the question mark: every name known and there once.
 
 use axum::extract::FromRequestParts;
-use docket_core::wire::from_pairs;
 use docket_core::Reason;
+use docket_core::wire::from_pairs;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
@@ -36,7 +36,9 @@ fn decode(text: &str) -> Result<String, Failure> {
                 let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
                 match (digit(rest.next()), digit(rest.next())) {
                     (Some(high), Some(low)) => u8::try_from(high * 16 + low).unwrap_or_default(),
-                    _ => return Err(Failure::malformed(Reason::BadValue, "the address has a % without two hex digits")),
+                    _ => {
+                        return Err(Failure::malformed(Reason::BadValue, "the address has a % without two hex digits"));
+                    }
                 }
             }
             byte => byte,

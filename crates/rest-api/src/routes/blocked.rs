@@ -64,9 +64,9 @@ pub(crate) struct BlockedQuery {
 pub(crate) async fn blocked(State(shared): answer::State, caller: Caller, Query(query): Query<BlockedQuery>) -> Answer {
     let project = shared.scope(&caller, query.project.as_ref()).await?;
     let (found, all) = caller.engine.blocked(&project, query.parent.as_ref()).await?;
-    let shown = found.iter().flat_map(|blocked| {
-        std::iter::once(&blocked.item).chain(blocked.blockers.iter().map(|blocker| &blocker.item))
-    });
+    let shown = found
+        .iter()
+        .flat_map(|blocked| std::iter::once(&blocked.item).chain(blocked.blockers.iter().map(|blocker| &blocker.item)));
     let shown: Vec<_> = shown.collect();
     let keys = shared.keys(&caller.engine, shown.into_iter()).await;
     let items = found.into_iter().map(|blocked| BlockedOut {

@@ -122,7 +122,8 @@ pub(crate) struct ListedTransition {
 /// Claims and releases.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Claims {
+#[schema(as = Claims)]
+pub(crate) struct ClaimsBody {
     /// What is to be claimed.
     #[serde(default)]
     claims: Vec<ListedClaim>,
@@ -248,8 +249,11 @@ pub(crate) async fn change(
     Idempotency(request): Idempotency,
     Json(body): Json<ItemPatches>,
 ) -> Answer {
-    let patches =
-        body.items.iter().map(|patch| patch.patch(patch.item.clone(), patch.expected_version)).collect::<Result<_, _>>();
+    let patches = body
+        .items
+        .iter()
+        .map(|patch| patch.patch(patch.item.clone(), patch.expected_version))
+        .collect::<Result<_, _>>();
     let edit = Edit { project: ProjectRef::Any, patches: patches?, atomic: body.atomic };
     let edited = caller.engine.run(caller.call(request), edit).await?;
     let keys = shared.keys(&caller.engine, edited.items.iter().filter_map(|item| item.as_ref().ok())).await;
@@ -311,21 +315,26 @@ pub(crate) async fn advance(caller: Caller, Idempotency(request): Idempotency, J
 /// Claim and release many items
 #[utoipa::path(
     post, path = "/bulk/claims", tag = "bulk",
-    request_body(content = Claims, example = json!({"claims": [{"item": "DEFA-2", "ttlSeconds": 60}], "releases": ["DEFA-2"]})),
+    request_body(content = ClaimsBody, example = json!({"claims": [{"item": "DEFA-2", "ttlSeconds": 60}], "releases": ["DEFA-2"]})),
     responses((status = 200, description = "One for each, in order", body = ClaimsOut)),
 )]
-pub(crate) async fn claim(caller: Caller, Idempotency(request): Idempotency, Json(body): Json<Claims>) -> Answer {
+pub(crate) async fn claim(caller: Caller, Idempotency(request): Idempotency, Json(body): Json<ClaimsBody>) -> Answer {
     let claim = Claim {
         project: ProjectRef::Any,
-        claims: body.claims.into_iter().map(|claim| ClaimRequest { item: claim.item, ttl: claim.ttl_seconds }).collect(),
+        claims: body
+            .claims
+            .into_iter()
+            .map(|claim| ClaimRequest { item: claim.item, ttl: claim.ttl_seconds })
+            .collect(),
         releases: body.releases,
         ready_only: body.ready_only,
     };
     let claimed = caller.engine.run(caller.call(request), claim).await?;
     let claims = claimed.claims.into_iter().map(|result| held(&result.asked, result.item, result.outcome).into());
-    let releases = claimed.releases.into_iter().map(|result| {
-        released(&result.asked, result.outcome).map(|()| ReleasedOut { released: result.item }).into()
-    });
+    let releases = claimed
+        .releases
+        .into_iter()
+        .map(|result| released(&result.asked, result.outcome).map(|()| ReleasedOut { released: result.item }).into());
     ok(&ClaimsOut { claims: claims.collect(), releases: releases.collect(), auto_released: claimed.auto_released })
 }
 

@@ -90,11 +90,7 @@ pub(crate) fn held(asked: &str, item: Option<ItemId>, outcome: ClaimOutcome) -> 
     params(("id" = ItemRef, Path, description = "The item")),
     responses((status = 204, description = "The caller holds it no longer")),
 )]
-pub(crate) async fn release(
-    caller: Caller,
-    ItemPath(item): ItemPath,
-    Idempotency(request): Idempotency,
-) -> Answer {
+pub(crate) async fn release(caller: Caller, ItemPath(item): ItemPath, Idempotency(request): Idempotency) -> Answer {
     let asked = item.to_string();
     let claim = Claim { project: ProjectRef::Any, claims: Vec::new(), releases: vec![item], ready_only: false };
     let claimed = caller.engine.run(caller.call(request), claim).await?;

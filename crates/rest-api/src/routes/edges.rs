@@ -1,11 +1,11 @@
 //! Edges between items.
 
+use axum::extract::State;
 use docket_core::Error;
 use docket_core::command::{EdgeSpec, Link, Unlink};
 use docket_core::model::{Edge, EdgeId, EdgeKind, ItemId, ItemRef, Role};
 use docket_core::query::Chain;
 use docket_core::store::ProjectRef;
-use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

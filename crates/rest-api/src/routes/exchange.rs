@@ -33,7 +33,8 @@ pub(crate) struct ExportQuery {
     responses((status = 200, description = "One row a line", content_type = "application/x-ndjson", body = String)),
 )]
 pub(crate) async fn export(State(shared): answer::State, caller: Caller, Query(query): Query<ExportQuery>) -> Answer {
-    let _place = shared.exchange.try_acquire().map_err(|_| Failure::shedding("another export or import is under way"))?;
+    let _place =
+        shared.exchange.try_acquire().map_err(|_| Failure::shedding("another export or import is under way"))?;
     let mut snapshot = Snapshot::take(&caller.engine, true).await?;
     if let Some(slug) = &query.project {
         let project = projects::find(&caller, slug).await?.id;
@@ -63,7 +64,8 @@ pub(crate) async fn import(
     Idempotency(request): Idempotency,
     Lines(bytes): Lines,
 ) -> Answer {
-    let _place = shared.exchange.try_acquire().map_err(|_| Failure::shedding("another export or import is under way"))?;
+    let _place =
+        shared.exchange.try_acquire().map_err(|_| Failure::shedding("another export or import is under way"))?;
     let mut reader = Reader::default();
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         let number = at + 1;

@@ -85,8 +85,7 @@ pub(crate) async fn put(
     Idempotency(request): Idempotency,
     Json(body): Json<NoteBody>,
 ) -> Answer {
-    let note =
-        NotePut { item, key, phase: body.phase, body: body.body, by: None, fence: body.fence.map(Fence) };
+    let note = NotePut { item, key, phase: body.phase, body: body.body, by: None, fence: body.fence.map(Fence) };
     let put = PutNotes { project: ProjectRef::Any, notes: vec![note], atomic: true };
     let mut put = caller.engine.run(caller.call(request), put).await?;
     let mut note = put.notes.pop().ok_or_else(|| Error::not_found("nothing was written"))??;
@@ -104,11 +103,7 @@ pub(crate) async fn put(
     ),
     responses((status = 204, description = "Gone")),
 )]
-pub(crate) async fn remove(
-    caller: Caller,
-    NotePath(item, key): NotePath,
-    Idempotency(request): Idempotency,
-) -> Answer {
+pub(crate) async fn remove(caller: Caller, NotePath(item, key): NotePath, Idempotency(request): Idempotency) -> Answer {
     let remove = RemoveNotes { project: ProjectRef::Any, ids: Vec::new(), of: Some((item, Some(key.clone()))) };
     let removed = caller.engine.run(caller.call(request), remove).await?;
     if removed.removed == 0 {

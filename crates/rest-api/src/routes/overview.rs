@@ -89,11 +89,7 @@ pub(crate) async fn of_item(State(shared): answer::State, caller: Caller, ItemPa
     ok(&out(entry, &keys))
 }
 
-async fn keys<'e>(
-    shared: &Shared,
-    caller: &Caller,
-    entries: impl Iterator<Item = &'e OverviewEntry> + Send,
-) -> Keys {
+async fn keys<'e>(shared: &Shared, caller: &Caller, entries: impl Iterator<Item = &'e OverviewEntry> + Send) -> Keys {
     let items: Vec<&Item> = entries.map(|entry| &entry.item).collect();
     shared.keys(&caller.engine, items.into_iter()).await
 }

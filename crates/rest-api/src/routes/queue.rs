@@ -127,10 +127,9 @@ pub(crate) async fn queue(State(shared): answer::State, caller: Caller, Query(qu
     }
     let ready = caller.engine.next(&wanted).await?;
     let keys = shared.keys(&caller.engine, ready.iter().map(|ready| &ready.item)).await;
-    let items = ready.into_iter().map(|ready| ReadyOut {
-        item: ItemOut::listed(ready.item, &keys),
-        is_claimed: ready.is_claimed,
-    });
+    let items = ready
+        .into_iter()
+        .map(|ready| ReadyOut { item: ItemOut::listed(ready.item, &keys), is_claimed: ready.is_claimed });
     ok(&Queue { items: items.collect() })
 }
 

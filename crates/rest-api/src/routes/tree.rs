@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::State;
-use docket_core::command::{
-    CloseTree, Create, CreatedNote, End, NewEdge, NewItem, NewNote, Parent, TreeClosed, What,
-};
+use docket_core::command::{CloseTree, Create, CreatedNote, End, NewEdge, NewItem, NewNote, Parent, TreeClosed, What};
 use docket_core::model::{Edge, EdgeKind, Item, ItemId, ItemRef, Role, Slug};
 use docket_core::store::{Around, Filter, Order, ProjectRef, SortBy};
 use docket_core::{Error, Reason, limits};
@@ -158,12 +156,8 @@ async fn grow(
 
 /// The item, if it or anything beneath it is to be shown. Trees are no deeper than a workflow may allow.
 fn branch(item: &Item, below: &BTreeMap<ItemId, Vec<&Item>>, keys: &Keys, all: bool) -> Option<Branch> {
-    let children: Vec<Branch> = below
-        .get(&item.id)
-        .into_iter()
-        .flatten()
-        .filter_map(|child| branch(child, below, keys, all))
-        .collect();
+    let children: Vec<Branch> =
+        below.get(&item.id).into_iter().flatten().filter_map(|child| branch(child, below, keys, all)).collect();
     let shown = all || item.role.is_open() || !children.is_empty();
     shown.then(|| Branch { item: ItemOut::listed(item.clone(), keys), children })
 }
@@ -263,9 +257,9 @@ impl Plan {
             if self.named.contains(text) {
                 return Ok(End::Local(text.to_owned()));
             }
-            text.parse().map(End::Existing).map_err(|invalid: docket_core::Invalid| {
-                Error::from(invalid.at(&format!("edges[{at}].{side}")))
-            })
+            text.parse()
+                .map(End::Existing)
+                .map_err(|invalid: docket_core::Invalid| Error::from(invalid.at(&format!("edges[{at}].{side}"))))
         };
         Ok(NewEdge {
             from: end(&edge.from, "from")?,
