@@ -1,5 +1,6 @@
 //! The real program as a server over HTTP, and a small client that shows every byte.
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ pub struct Web {
     pub address: SocketAddr,
     /// Its database.
     pub database: PathBuf,
-    _folder: Option<tempfile::TempDir>,
+    folder: Option<tempfile::TempDir>,
 }
 
 /// What was answered.
@@ -86,7 +87,7 @@ impl Web {
                 .unwrap_or_else(|error| panic!("docket.toml: {error}"));
         }
         let mut web = Self::on(&folder.path().join("work.db"), change);
-        web._folder = Some(folder);
+        web.folder = Some(folder);
         web
     }
 
@@ -104,7 +105,7 @@ impl Web {
         let url = told["url"].as_str().unwrap_or_default();
         let address = url.trim_start_matches("http://").parse();
         let address = address.unwrap_or_else(|error| panic!("{error}: {line}"));
-        Self { child, address, database: database.to_owned(), _folder: None }
+        Self { child, address, database: database.to_owned(), folder: None }
     }
 
     /// The process.
@@ -157,16 +158,16 @@ impl Web {
     pub fn to(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Reply {
         let mut request = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-            request.push_str(&format!("host: {}\r\n", self.address));
+            let _ = write!(request, "host: {}\r\n", self.address);
         }
         for (name, value) in headers {
-            request.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(request, "{name}: {value}\r\n");
         }
         if let Some(body) = body {
             if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
                 request.push_str("content-type: application/json\r\n");
             }
-            request.push_str(&format!("content-length: {}\r\n", body.len()));
+            let _ = write!(request, "content-length: {}\r\n", body.len());
         }
         request.push_str("\r\n");
         let mut bytes = request.into_bytes();
@@ -273,7 +274,7 @@ impl Stream {
         let mut stream = web.connect();
         let mut request = format!("GET /api/v1{path} HTTP/1.1\r\nhost: {}\r\n", web.address);
         for (name, value) in headers {
-            request.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(request, "{name}: {value}\r\n");
         }
         request.push_str("\r\n");
         stream.write_all(request.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
@@ -289,7 +290,7 @@ impl Stream {
     }
 
     /// The next event; none when the stream ends.
-    pub fn next(&mut self) -> Option<Sent> {
+    pub fn next_event(&mut self) -> Option<Sent> {
         let mut sent = Sent { id: 0, name: String::new(), data: Value::Null };
         loop {
             let mut line = String::new();

@@ -207,7 +207,7 @@ impl Engine {
     /// The same engine under this access, whatever it was under before.
     #[must_use]
     pub fn limited_to(&self, access: Access) -> Self {
-        Self { access: std::sync::Arc::new(access), store: std::sync::Arc::clone(self.store()) }
+        Self { access: std::sync::Arc::new(access), ..self.clone() }
     }
 
     /// What this engine's caller may do, and where.

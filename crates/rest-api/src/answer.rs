@@ -141,8 +141,8 @@ pub(crate) fn tagged<T: Serialize>(
 ) -> Result<(Response, String), Failure> {
     let body = serde_json::to_vec(answer).map_err(|error| unwritable(&error))?;
     let digest = Sha256::digest(&body);
-    let mark: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    let tag = format!("\"{version}-{mark}\"");
+    let mark = digest.iter().take(6).fold(0_u64, |mark, byte| (mark << 8) | u64::from(*byte));
+    let tag = format!("\"{version}-{mark:012x}\"");
     let mut response = (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response();
     if let Ok(value) = HeaderValue::from_str(&tag) {
         response.headers_mut().insert(ETAG, value);

@@ -1,5 +1,6 @@
 //! The OpenAPI document: made from the same annotations as the routes, with what all of them have in common added once.
 
+use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
@@ -183,7 +184,8 @@ fn sample(method: &str, path: &str, operation: &Value) -> String {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        text.push_str(&format!(" \\\n  -H 'content-type: {kind}' \\\n  -d '{body}'"));
+        // Writing to a string does not fail.
+        _ = write!(text, " \\\n  -H 'content-type: {kind}' \\\n  -d '{body}'");
     }
     text
 }

@@ -50,14 +50,11 @@ pub async fn serve(listener: TcpListener, app: App, stop: impl Future<Output = (
         };
         // Without it an answer in two pieces waits for the other side's delayed acknowledgement.
         _ = stream.set_nodelay(true);
-        match Arc::clone(&places).try_acquire_owned() {
-            Ok(place) => {
-                tokio::spawn(connection(stream, app.clone(), place));
-            }
-            Err(_) => {
-                app.shared.metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
-                tokio::spawn(turn_away(stream));
-            }
+        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+            tokio::spawn(connection(stream, app.clone(), place));
+        } else {
+            app.shared.metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(turn_away(stream));
         }
     }
     drop(listener);

@@ -14,18 +14,18 @@ fn a_write_under_a_condition_happens_only_while_it_holds() {
     // A claim changes what is shown, and not the version.
     web.send("PUT", &format!("{path}/claim"), &[], None).with(200);
     assert_eq!(web.send("GET", &path, &[("if-none-match", &tag)], None).status, 200);
-    let patch = |tag: &str, title: &str| {
+    let change = |tag: &str, title: &str| {
         web.send("PATCH", &path, &[("if-match", tag)], Some(json!({ "title": title }).to_string().as_bytes()))
     };
-    let changed = patch(&tag, "Two");
+    let changed = change(&tag, "Two");
     changed.with(200);
     assert!(changed.header("etag").starts_with("\"2-"), "{changed:?}");
-    let late = patch(&tag, "Three");
+    let late = change(&tag, "Three");
     assert_eq!(late.reason(412), "version_mismatch");
     assert_eq!(late.error(412)["contendedItem"], web.get(&path).with(200)["id"]);
-    patch("*", "Four").with(200);
-    patch("\"3\"", "Five").with(200);
-    assert_eq!(patch("nonsense", "x").reason(422), "bad_value");
+    change("*", "Four").with(200);
+    change("\"3\"", "Five").with(200);
+    assert_eq!(change("nonsense", "x").reason(422), "bad_value");
     let start = br#"{"trigger":"start"}"#;
     let moves = format!("{path}/transitions");
     assert_eq!(web.send("POST", &moves, &[("if-match", "\"3\"")], Some(start)).reason(412), "version_mismatch");

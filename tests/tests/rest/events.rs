@@ -67,7 +67,7 @@ fn a_stream_resumes_where_it_was_and_misses_nothing() {
     let web = Web::start();
     let mut stream = Stream::open(&web, "/events/stream", &[]);
     let first = web.item("First");
-    let sent = stream.next().expect("an event");
+    let sent = stream.next_event().expect("an event");
     assert_eq!((sent.name.as_str(), &sent.data["data"]["title"]), ("created", &json!("First")));
     assert_eq!(sent.data["seq"], json!(sent.id));
     drop(stream);
@@ -79,11 +79,11 @@ fn a_stream_resumes_where_it_was_and_misses_nothing() {
     let headers = [("last-event-id", last.as_str()), ("accept", "text/event-stream")];
     let mut stream = Stream::open(&web, "/events?verbs=edited", &headers);
     for number in 0..150 {
-        let sent = stream.next().expect("an event");
+        let sent = stream.next_event().expect("an event");
         assert_eq!(sent.data["data"]["set"]["summary"], json!(format!("s{number}")), "in order, each once");
     }
     web.json("PATCH", &format!("/items/{first}"), &json!({"summary": "live"})).with(200);
-    assert_eq!(stream.next().expect("live").data["data"]["set"]["summary"], json!("live"));
+    assert_eq!(stream.next_event().expect("live").data["data"]["set"]["summary"], json!("live"));
     let bad = web.send("GET", "/events/stream", &[("last-event-id", "x")], None);
     assert_eq!(bad.reason(422), "bad_value");
 }
@@ -98,7 +98,7 @@ fn a_reader_that_does_not_read_is_let_go_and_harms_nobody() {
     for number in 0..60 {
         let body = json!({"description": format!("{number}{long}")});
         web.json("PATCH", &format!("/items/{item}"), &body).with(200);
-        assert_eq!(good.next().expect("an event").name, "edited");
+        assert_eq!(good.next_event().expect("an event").name, "edited");
     }
     let begun = Instant::now();
     loop {

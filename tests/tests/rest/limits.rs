@@ -68,7 +68,7 @@ fn a_server_that_is_told_to_stop_lets_work_end() {
     let mut answer = Vec::new();
     let _ = waiting.read_to_end(&mut answer);
     assert!(parse(&answer).with(200).get("held").is_none());
-    assert!(stream.next().is_none());
+    assert!(stream.next_event().is_none());
     assert_eq!(web.end(Duration::from_secs(10)), Some(0));
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }

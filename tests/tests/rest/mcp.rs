@@ -114,7 +114,7 @@ fn what_is_no_message_is_refused() {
 #[test]
 fn whoever_hangs_up_is_handed_nothing_and_progress_is_told() {
     let web = Web::start();
-    let wait = json!({"claims": [{"selector": {"waitMs": 30_000}}], "actor": {"id": "gone", "kind": "subagent"}});
+    let wait = json!({"claims": [{"selector": {"waitMs": 30_000}}], "requestId": "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e01", "actor": {"id": "gone", "kind": "subagent"}});
     let message = call("claim_item", wait.clone()).to_string();
     let mut stream = web.connect();
     let head = format!(
@@ -145,7 +145,7 @@ fn whoever_hangs_up_is_handed_nothing_and_progress_is_told() {
     web.send("PUT", &format!("/items/{item}/claim"), &[("x-docket-actor", "user:ann")], None).with(200);
     let mut message = call(
         "claim_item",
-        json!({"claims": [{"selector": {"waitMs": 7000}}], "actor": {"id": "w", "kind": "subagent"}}),
+        json!({"claims": [{"selector": {"waitMs": 7000}}], "requestId": "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e02", "actor": {"id": "w", "kind": "subagent"}}),
     );
     message["params"]["_meta"] = json!({"progressToken": "p1"});
     let begun = Instant::now();

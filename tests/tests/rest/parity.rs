@@ -65,7 +65,7 @@ fn cases() -> Vec<Case> {
             "manage_dependencies",
             json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-1", "toItemId": "DEFA-2"}]}),
             ("POST", "/edges", json!({"from": "DEFA-1", "to": "DEFA-2"})),
-            &["link", "DEFA-1", "DEFA-2"],
+            &["link", "DEFA-1", "blocks", "DEFA-2"],
             None,
         ),
         case(
@@ -73,7 +73,7 @@ fn cases() -> Vec<Case> {
             "manage_dependencies",
             json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-2", "toItemId": "DEFA-1"}]}),
             ("POST", "/edges", json!({"from": "DEFA-2", "to": "DEFA-1"})),
-            &["link", "DEFA-2", "DEFA-1"],
+            &["link", "DEFA-2", "blocks", "DEFA-1"],
             Some("VALIDATION"),
         ),
         case(
@@ -81,7 +81,7 @@ fn cases() -> Vec<Case> {
             "manage_dependencies",
             json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-1", "toItemId": "DEFA-2"}]}),
             ("POST", "/edges", json!({"from": "DEFA-1", "to": "DEFA-2"})),
-            &["link", "DEFA-1", "DEFA-2"],
+            &["link", "DEFA-1", "blocks", "DEFA-2"],
             Some("CONFLICT"),
         ),
         case(

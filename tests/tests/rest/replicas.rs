@@ -26,7 +26,7 @@ fn servers_wake_each_others_waiters_and_never_hand_out_twice() {
         assert_eq!(title, json!("From the other"));
         assert!(took < Duration::from_secs(5), "{took:?}");
     });
-    assert_eq!(stream.next().expect("an event").data["data"]["title"], json!("From the other"));
+    assert_eq!(stream.next_event().expect("an event").data["data"]["title"], json!("From the other"));
 
     let items: Vec<_> = (0..40).map(|number| json!({"title": format!("i{number}")})).collect();
     one.post("/bulk/items", &json!({ "items": items })).with(200);

@@ -48,16 +48,16 @@ fn one_holds_an_item_at_a_time_and_only_its_own_page_says_who() {
     assert_eq!(web.get(&format!("/items/{item}")).with(200)["claim"]["holder"], json!("ann"));
 
     // A stale holder writes nothing: not with an old fence, not with a forged one.
-    let patch = format!("/items/{item}");
-    assert_eq!(web.send("PATCH", &patch, &bob, Some(br#"{"title":"x"}"#)).status, 409);
-    assert_eq!(web.send("PATCH", &patch, &ann, Some(br#"{"title":"x","fence":7}"#)).reason(403), "foreign_claim");
-    web.send("PATCH", &patch, &ann, Some(br#"{"title":"Mine","fence":1}"#)).with(200);
+    let own = format!("/items/{item}");
+    assert_eq!(web.send("PATCH", &own, &bob, Some(br#"{"title":"x"}"#)).status, 409);
+    assert_eq!(web.send("PATCH", &own, &ann, Some(br#"{"title":"x","fence":7}"#)).reason(403), "foreign_claim");
+    web.send("PATCH", &own, &ann, Some(br#"{"title":"Mine","fence":1}"#)).with(200);
 
     assert_eq!(web.send("DELETE", &path, &bob, None).reason(409), "not_claimed_by_you");
     web.send("DELETE", &path, &ann, None).with(204);
     assert_eq!(web.send("PUT", &path, &bob, None).with(200)["fence"], json!(2));
-    assert_eq!(web.send("PATCH", &patch, &ann, Some(br#"{"title":"Late","fence":1}"#)).reason(409), "claim_lost");
-    assert_eq!(web.get(&patch).with(200)["title"], json!("Mine"));
+    assert_eq!(web.send("PATCH", &own, &ann, Some(br#"{"title":"Late","fence":1}"#)).reason(409), "claim_lost");
+    assert_eq!(web.get(&own).with(200)["title"], json!("Mine"));
 
     for ttl in ["0", "-1", "1e18", "9223372036854775807", "\"900\"", "0.5"] {
         let body = format!("{{\"ttlSeconds\": {ttl}}}");

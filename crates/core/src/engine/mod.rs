@@ -9,6 +9,7 @@ mod unit;
 use std::sync::Arc;
 
 pub use call::Call;
+pub(crate) use call::digest;
 pub use cascade::{Cascade, Moved, move_item};
 pub(crate) use cascade::{close_parents, move_alone, reopen_for_child};
 pub use draft::Draft;
@@ -18,6 +19,7 @@ pub use unit::{Command, Decision};
 
 use crate::access::Access;
 use crate::error::{Code, Error};
+use crate::query::WaitingRoom;
 use crate::store::Store;
 use unit::CommandUnit;
 
@@ -26,12 +28,14 @@ use unit::CommandUnit;
 pub struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) access: Arc<Access>,
+    /// Those who wait for work, whichever clone of this engine they wait at.
+    pub(crate) waiting: Arc<WaitingRoom>,
 }
 
 impl Engine {
     /// An engine over a store, for the local user: a maintainer of everything.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, access: Arc::default() }
+        Self { store, access: Arc::default(), waiting: Arc::default() }
     }
 
     /// The store behind it: for this crate alone, so that no shell reads past the limit.

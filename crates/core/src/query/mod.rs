@@ -19,6 +19,7 @@ pub(crate) use keys::unknown_key;
 pub use next::{NextQuery, Ready};
 pub use overview::{Overview, OverviewEntry};
 pub use standing::{Prospect, Standing};
+pub(crate) use wait::WaitingRoom;
 pub use why::Why;
 
 use crate::access::{Needs, Profile, Reach};

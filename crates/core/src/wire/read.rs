@@ -193,7 +193,7 @@ impl<'de> Deserializer<'de> for Reader {
             Value::String(text) => visitor.visit_string(text),
             Value::Array(values) => visitor.visit_seq(List { values: values.into_iter(), at: 0, plain: self.plain }),
             Value::Object(fields) => {
-                visitor.visit_map(Fields { fields: fields.into_iter(), next: None, plain: self.plain })
+                visitor.visit_map(Fields { rest: fields.into_iter(), next: None, plain: self.plain })
             }
         }
     }
@@ -319,7 +319,7 @@ impl<'de> SeqAccess<'de> for List {
 }
 
 struct Fields {
-    fields: serde_json::map::IntoIter,
+    rest: serde_json::map::IntoIter,
     next: Option<(String, Value)>,
     plain: bool,
 }
@@ -328,7 +328,7 @@ impl<'de> MapAccess<'de> for Fields {
     type Error = Mismatch;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Mismatch> {
-        let Some((name, value)) = self.fields.next() else { return Ok(None) };
+        let Some((name, value)) = self.rest.next() else { return Ok(None) };
         let key: StringDeserializer<Mismatch> = name.clone().into_deserializer();
         self.next = Some((name, value));
         seed.deserialize(key).map(Some)

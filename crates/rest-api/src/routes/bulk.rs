@@ -122,7 +122,8 @@ pub(crate) struct ListedTransition {
 /// Claims and releases.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Claims {
+#[schema(as = Claims)]
+pub(crate) struct ClaimsBody {
     /// What is to be claimed.
     #[serde(default)]
     claims: Vec<ListedClaim>,
@@ -314,10 +315,10 @@ pub(crate) async fn advance(caller: Caller, Idempotency(request): Idempotency, J
 /// Claim and release many items
 #[utoipa::path(
     post, path = "/bulk/claims", tag = "bulk",
-    request_body(content = Claims, example = json!({"claims": [{"item": "DEFA-2", "ttlSeconds": 60}], "releases": ["DEFA-2"]})),
+    request_body(content = ClaimsBody, example = json!({"claims": [{"item": "DEFA-2", "ttlSeconds": 60}], "releases": ["DEFA-2"]})),
     responses((status = 200, description = "One for each, in order", body = ClaimsOut)),
 )]
-pub(crate) async fn claim(caller: Caller, Idempotency(request): Idempotency, Json(body): Json<Claims>) -> Answer {
+pub(crate) async fn claim(caller: Caller, Idempotency(request): Idempotency, Json(body): Json<ClaimsBody>) -> Answer {
     let claim = Claim {
         project: ProjectRef::Any,
         claims: body

@@ -107,7 +107,6 @@ pub(crate) async fn filter(shared: &Shared, caller: &Caller, query: &EventsQuery
         since: query.since,
         newest_first: query.newest_first,
         limit: page(query.limit, PAGE_DEFAULT)?,
-        ..EventFilter::default()
     })
 }
 

@@ -21,7 +21,7 @@ use crate::turn::Turn;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Named {
+struct McpQuery {
     /// The project that calls are about.
     project: Option<Slug>,
 }
@@ -36,7 +36,7 @@ async fn handle(
     caller: Caller,
     turn: Turn,
     names: RawPathParams,
-    Query(named): Query<Named>,
+    Query(query): Query<McpQuery>,
     request: Request,
 ) -> Answer {
     let Some(mcp) = &shared.mcp else { return Err(Failure::from(Error::not_found("MCP is not served here"))) };
@@ -46,6 +46,6 @@ async fn handle(
     // A call may wait for work, and only the protocol knows whether this one does.
     let _waiting = turn.wait()?;
     let request = http::Request::from_parts(parts, Full::new(body));
-    let response = mcp.answer(caller, surface, named.project, request).await?;
+    let response = mcp.answer(caller, surface, query.project, request).await?;
     Ok(response.map(Body::new) as Response)
 }

@@ -5,6 +5,7 @@
 //! `Last-Event-ID` where it was.
 
 use std::convert::Infallible;
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -151,7 +152,8 @@ fn written(events: Vec<Event>) -> Bytes {
         let event = event_out(event);
         // An event is plain data with text keys: it can always be written.
         let data = serde_json::to_string(&event).unwrap_or_default();
-        text.push_str(&format!("id: {}\nevent: {}\ndata: {data}\n\n", event.seq, event.verb.as_str()));
+        // Writing to a string does not fail.
+        _ = write!(text, "id: {}\nevent: {}\ndata: {data}\n\n", event.seq, event.verb.as_str());
     }
     Bytes::from(text)
 }
