@@ -68,3 +68,20 @@ fn every_variable_exists() {
         }
     }
 }
+
+/// What may follow the address of a Postgres database beside what Postgres knows.
+#[test]
+fn every_part_of_an_address_exists() {
+    let options = read("crates/store-postgres/src/options.rs");
+    let lower = |c: char| c.is_ascii_lowercase() || c == '_';
+    let mut count = 0;
+    for file in FILES {
+        let text = read(file);
+        let is_metric = |word: &str| word.starts_with("docket_http_") || word == "docket_ready";
+        for word in words(&text, "docket_", lower).into_iter().filter(|word| !is_metric(word)) {
+            assert!(options.contains(&format!("\"{word}\"")), "{file}: {word} means nothing in an address");
+            count += 1;
+        }
+    }
+    assert!(count > 0, "the guide says nothing of poolers");
+}
