@@ -1,7 +1,9 @@
 //! What the files for deployment say is so: the image, the compose file, the unit and the guide name commands, options,
 //! variables, settings, ports and metrics that the real program has.
 //!
-//! No image is built here and no container started: that needs a daemon and a network.
+//! No image is built here and no container started: that needs a daemon and a network. Seen to catch: another port at the
+//! proxy, root in the image, a misspelt setting, option, variable or metric, a health check by a name that is refused, and an
+//! alias that the compose file does not have.
 
 mod commands;
 mod compose;
