@@ -100,6 +100,7 @@ pub(crate) async fn filter(shared: &Shared, caller: &Caller, query: &EventsQuery
         }
     };
     Ok(EventFilter {
+        visible: None,
         project: shared.scope(caller, query.project.as_ref()).await?,
         item,
         verbs: query.verbs.clone(),
