@@ -32,7 +32,7 @@ struct Cached {
 /// Keys to check with.
 #[derive(Clone)]
 pub(crate) struct Keys {
-    pub(crate) keys: Arc<KeySet>,
+    pub(crate) set: Arc<KeySet>,
     /// Who must have issued a token.
     pub(crate) issuer: Option<String>,
     /// How old they are, where they should have been fetched again and could not be.
@@ -91,13 +91,13 @@ impl KeySource {
     pub(crate) async fn keys(&self, id: Option<&str>) -> Result<Keys, String> {
         if self.fetcher.is_none() {
             let issuer = self.settings.issuer.clone();
-            return Ok(Keys { keys: Arc::new(self.file.clone()), issuer, stale: None });
+            return Ok(Keys { set: Arc::new(self.file.clone()), issuer, stale: None });
         }
         let asked = Instant::now();
         let known = self.cached.read().await.clone();
         let fresh = |cached: &Cached| cached.fetched.elapsed() < self.settings.cache_ttl;
         if let Some(cached) = known.filter(|cached| fresh(cached) && cached.keys.find(id).is_some()) {
-            return Ok(Keys { keys: cached.keys, issuer: cached.issuer, stale: None });
+            return Ok(Keys { set: cached.keys, issuer: cached.issuer, stale: None });
         }
         let mut tried = self.tried.lock().await;
         let known = self.cached.read().await.clone();
@@ -113,10 +113,10 @@ impl KeySource {
         match (outcome, known) {
             (Ok(cached), _) => {
                 *self.cached.write().await = Some(cached.clone());
-                Ok(Keys { keys: cached.keys, issuer: cached.issuer, stale: None })
+                Ok(Keys { set: cached.keys, issuer: cached.issuer, stale: None })
             }
             (Err(_), Some(cached)) if fresh(&cached) => {
-                Ok(Keys { keys: cached.keys, issuer: cached.issuer, stale: None })
+                Ok(Keys { set: cached.keys, issuer: cached.issuer, stale: None })
             }
             (Err(what), Some(cached)) => {
                 let age = cached.fetched.elapsed();
@@ -124,7 +124,7 @@ impl KeySource {
                     return Err(what);
                 }
                 tracing::debug!(what, "keys are used that could not be fetched again");
-                Ok(Keys { keys: cached.keys, issuer: cached.issuer, stale: Some(age) })
+                Ok(Keys { set: cached.keys, issuer: cached.issuer, stale: Some(age) })
             }
             (Err(what), None) => Err(what),
         }

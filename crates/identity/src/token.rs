@@ -59,7 +59,7 @@ pub(crate) async fn check(source: &KeySource, token: &str) -> Result<Checked, Fa
     let header = read_header(token, source.settings())?;
     let keys = source.keys(header.kid.as_deref()).await.map_err(|what| failure(FailureKind::Network, what))?;
     let key = keys
-        .keys
+        .set
         .find(header.kid.as_deref())
         .ok_or_else(|| failure(FailureKind::Crypto, "no key of the key set has the token's key id"))?;
     let settings = source.settings();

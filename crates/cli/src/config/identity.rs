@@ -46,8 +46,8 @@ pub(super) fn limits(field: &Field<'_>, config: &mut Configuration) -> Result<()
 pub(super) fn keys(field: &Field<'_>, settings: &mut Settings<'_>, folder: &Path) -> Result<JwksSettings, ConfigError> {
     let mut found = JwksSettings::default();
     let text = |field: Field<'_>| field.text().map(str::to_owned);
-    found.oidc_discovery = settings.get_set("oidc_discovery").map(address).transpose()?;
-    found.jwks_uri = settings.get_set("jwks_uri").map(address).transpose()?;
+    found.oidc_discovery = settings.get_set("oidc_discovery").map(|field| address(&field)).transpose()?;
+    found.jwks_uri = settings.get_set("jwks_uri").map(|field| address(&field)).transpose()?;
     found.jwks_path = settings.get_set("jwks_path").map(text).transpose()?.map(|path| folder.join(path));
     found.issuer = settings.get_set("issuer").map(text).transpose()?;
     found.audience = settings.get_set("audience").map(text).transpose()?;
@@ -96,7 +96,7 @@ fn tokens(field: &Field<'_>, folder: &Path) -> Result<TokenSettings, ConfigError
 }
 
 /// An address that keys are fetched from.
-fn address(field: Field<'_>) -> Result<String, ConfigError> {
+fn address(field: &Field<'_>) -> Result<String, ConfigError> {
     let text = field.text()?;
     if !text.starts_with("https://") && !text.starts_with("http://") {
         return Err(field.error("must be an https:// address, or an http:// one where nobody else listens"));

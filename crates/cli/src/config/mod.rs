@@ -5,6 +5,8 @@
 
 mod docket_toml;
 mod identity;
+#[cfg(test)]
+mod identity_tests;
 pub(crate) mod locate;
 mod nearest;
 mod node;

@@ -10,7 +10,7 @@ use docket_store_sqlite::Durability;
 use super::locate::{Origin, Surroundings, folders};
 use super::{ConfigError, Configuration, docket_toml, task_orchestrator};
 
-fn toml(text: &str) -> Result<Configuration, ConfigError> {
+pub(super) fn toml(text: &str) -> Result<Configuration, ConfigError> {
     let mut config = Configuration::default();
     docket_toml::apply(Path::new("docket.toml"), text, &mut config).map(|()| config)
 }
@@ -20,7 +20,7 @@ fn yaml(text: &str) -> Result<Configuration, ConfigError> {
     task_orchestrator::apply(Path::new("config.yaml"), text, &mut config).map(|()| config)
 }
 
-fn error(read: Result<Configuration, ConfigError>) -> String {
+pub(super) fn error(read: Result<Configuration, ConfigError>) -> String {
     read.expect_err("a mistake").to_string()
 }
 

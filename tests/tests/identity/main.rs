@@ -5,3 +5,4 @@ mod proofs;
 mod server;
 mod sign;
 mod sources;
+mod surface;
