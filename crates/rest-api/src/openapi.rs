@@ -82,6 +82,7 @@ fn add_components(document: &mut Value) {
     }
     let mut schemas: Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)> = Vec::new();
     <docket_core::Error as utoipa::ToSchema>::schemas(&mut schemas);
+    add_parameters(&mut schemas);
     for (name, schema) in schemas {
         document["components"]["schemas"][name] = serde_json::to_value(&schema).unwrap_or_default();
     }
@@ -94,6 +95,21 @@ fn add_components(document: &mut Value) {
     document["components"]["securitySchemes"] = json!({
         "bearer": { "type": "http", "scheme": "bearer", "description": "An API key or a token; none on loopback without keys" },
     });
+}
+
+/// What parameters are made of: only bodies bring their parts along.
+fn add_parameters(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)>) {
+    use docket_core::model::{EdgeId, EdgeKind, ItemRef, Name, Priority, Role, Slug, Tag, Timestamp, Verb};
+    use docket_core::store::{ClaimState, Order, SortBy};
+    macro_rules! add {
+        ($($name:ty),* $(,)?) => {
+            $(schemas.push((
+                <$name as utoipa::ToSchema>::name().into_owned(),
+                <$name as utoipa::PartialSchema>::schema(),
+            ));)*
+        };
+    }
+    add!(ClaimState, EdgeId, EdgeKind, ItemRef, Name, Order, Priority, Role, Slug, SortBy, Tag, Timestamp, Verb);
 }
 
 fn add_to_operations(document: &mut Value) {

@@ -27,7 +27,7 @@ const REST: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_secs(3);
 /// What somebody is told for whom there is no place.
 const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n\
-content-length: 148\r\n\r\n{\"error\":{\"kind\":\"shedding\",\"code\":\"UNAVAILABLE\",\"reason\":\"overloaded\",\"message\":\"too many connections\",\
+content-length: 150\r\n\r\n{\"error\":{\"kind\":\"shedding\",\"code\":\"UNAVAILABLE\",\"reason\":\"overloaded\",\"message\":\"too many connections\",\
 \"retryAfterMs\":1000,\"requestId\":\"connection\"}}";
 
 /// Serves connections until `stop` resolves; returns when everything under way has ended, or the time for it is over.

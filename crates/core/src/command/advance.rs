@@ -30,6 +30,13 @@ pub struct MoveRequest {
     pub expected_version: Option<u64>,
 }
 
+impl MoveRequest {
+    /// A move about which nothing else is said.
+    pub fn of(item: ItemRef, target: Target) -> Self {
+        Self { item, target, summary: None, by: None, fence: None, expected_version: None }
+    }
+}
+
 /// Moves items.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advance {

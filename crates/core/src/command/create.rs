@@ -136,7 +136,6 @@ pub struct Create {
 #[serde(rename_all = "camelCase")]
 pub struct CreatedItem {
     /// Its name inside the call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<String>,
     /// Its key.
     pub key: Key,
@@ -149,7 +148,6 @@ pub struct CreatedItem {
 }
 
 /// A note that was made.
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of Note")]
 pub struct CreatedNote {

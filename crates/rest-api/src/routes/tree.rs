@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::State;
-use docket_core::command::{CloseTree, Create, CreatedNote, End, NewEdge, NewItem, NewNote, Parent, TreeClosed, What};
-use docket_core::model::{Edge, EdgeKind, Item, ItemId, ItemRef, Role, Slug};
+use docket_core::command::{CloseTree, Create, End, NewEdge, NewItem, NewNote, Parent, TreeClosed, What};
+use docket_core::model::{Edge, EdgeKind, Item, ItemId, ItemRef, Name, NoteId, Role, Slug};
 use docket_core::store::{Around, Filter, Order, ProjectRef, SortBy};
 use docket_core::{Error, Reason, limits};
 use http::StatusCode;
@@ -89,7 +89,21 @@ pub(crate) struct TreeMade {
     /// The edges.
     edges: Vec<Edge>,
     /// The notes.
-    notes: Vec<CreatedNote>,
+    notes: Vec<NoteMade>,
+}
+
+/// A note that was made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct NoteMade {
+    /// Names it for ever.
+    id: NoteId,
+    /// The name of its item in the request, where it has one.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    local: Option<String>,
+    /// Its name there.
+    key: Name,
+    /// The phase it belongs to.
+    phase: Role,
 }
 
 /// How what lies beneath an item is closed.
@@ -202,11 +216,11 @@ pub(crate) async fn create(
         made.local = made.local.filter(|local| !local.starts_with(UNNAMED));
         items.push(shared.created(&caller, made).await);
     }
-    let notes = created.notes.into_iter().map(|mut note| {
-        if note.local.starts_with(UNNAMED) {
-            note.local = String::new();
-        }
-        note
+    let notes = created.notes.into_iter().map(|note| NoteMade {
+        id: note.id,
+        local: Some(note.local).filter(|local| !local.starts_with(UNNAMED)),
+        key: note.key,
+        phase: note.phase,
     });
     json(StatusCode::CREATED, &TreeMade { items, edges: created.edges, notes: notes.collect() })
 }
