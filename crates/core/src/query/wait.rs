@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::command::{ClaimNext, Offer};
 use crate::engine::{Call, Engine, digest};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 
 /// How often the first in line look again without a commit: leases run out without one.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -106,10 +106,12 @@ impl Engine {
         loop {
             // Read before the attempt, so that what is committed after it is seen as a change.
             let head = self.store().head().await?;
-            let offer = self.run(call.clone(), command.clone()).await?;
-            if offer.held.is_some() {
-                return Ok(offer);
-            }
+            let tried = match self.run(call.clone(), command.clone()).await {
+                Ok(offer) if offer.held.is_some() => return Ok(offer),
+                // Whoever has the patience to wait for work waits for the store, too: those in front look for all.
+                Err(error) if error.kind != Kind::Shedding => return Err(error),
+                tried => tried,
+            };
             let place: &Place<'_> =
                 place.get_or_insert_with(|| self.waiting.enter(digest(&(&command.project, &command.wanted))));
             let mut changed = pin!(self.store().changed(head));
@@ -136,7 +138,7 @@ impl Engine {
             })
             .await?;
             if !go_on {
-                return Ok(offer);
+                return tried;
             }
         }
     }
