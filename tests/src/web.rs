@@ -93,8 +93,13 @@ impl Web {
 
     /// A server on a database that others may use too.
     pub fn on(database: &Path, change: impl FnOnce(&mut Command)) -> Self {
+        Self::listening(database, "127.0.0.1:0", change)
+    }
+
+    /// The same, at an address.
+    pub fn listening(database: &Path, address: &str, change: impl FnOnce(&mut Command)) -> Self {
         let mut command = command(database);
-        command.args(["--json", "serve", "--listen", "127.0.0.1:0"]);
+        command.args(["--json", "serve", "--listen", address]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         change(&mut command);
         let mut child = command.spawn().unwrap_or_else(|error| panic!("it does not start: {error}"));

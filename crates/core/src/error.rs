@@ -116,7 +116,6 @@ pub enum Reason {
     StoreForeign,
     StoreFailed,
     NotConfigured,
-    Unauthenticated,
     WrongHost,
     BadMedia,
     TooSlow,

@@ -77,12 +77,16 @@ impl ServerHandler for DocketServer {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if request.is_some_and(|request| request.cursor.is_some()) {
             return Err(ErrorData::invalid_params("the tool list has one page: no cursor was given out", None));
         }
-        let mut list = ListToolsResult::with_all_items(self.surface.tools().to_vec());
+        let session = self.session(&context)?;
+        // What the caller may not do at all is not offered.
+        let offered = |tool: &&Tool| self.surface.needs(&tool.name).is_none_or(|needs| session.allows(needs));
+        let tools = self.surface.tools().iter().filter(offered).cloned().collect();
+        let mut list = ListToolsResult::with_all_items(tools);
         list.ttl_ms = Some(TOOLS_TTL_MS);
         list.cache_scope = Some(CacheScope::Private);
         Ok(list)

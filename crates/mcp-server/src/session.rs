@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use docket_core::access::Needs;
 use docket_core::engine::Call;
 use docket_core::model::{
     ActorClaim, Attribution, DegradedMode, Item, Key, KeyPrefix, Name, ProjectId, RequestId, Text, Verification,
@@ -69,6 +70,11 @@ impl Session {
     /// The same for one of many that share what they know of keys.
     pub(crate) fn sharing(settings: Settings, prefixes: SharedKeys) -> Self {
         Self { settings, prefixes, checked: Arc::default() }
+    }
+
+    /// Whether the caller may do this at all.
+    pub(crate) fn allows(&self, needs: Needs) -> bool {
+        self.settings.engine.access().allows(needs)
     }
 
     /// The rules.

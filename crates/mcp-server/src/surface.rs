@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use docket_core::access::Needs;
 use docket_core::{Error, Reason, echo};
 use rmcp::model::{JsonObject, Tool};
 
@@ -23,6 +24,9 @@ pub trait Surface: Send + Sync + 'static {
 
     /// Its tools, made once.
     fn tools(&self) -> &[Tool];
+
+    /// What a caller needs for the least that a tool can do; `None` where it reads.
+    fn needs(&self, tool: &str) -> Option<Needs>;
 
     /// Calls a tool; `None` when it has none of this name.
     fn call<'s>(&'s self, session: &'s Session, tool: &str, arguments: JsonObject) -> Option<Calling<'s>>;

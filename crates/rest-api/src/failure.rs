@@ -92,6 +92,14 @@ pub(crate) fn status_of(error: &Error) -> StatusCode {
     match (error.code, error.reason) {
         (_, Reason::BadJson | Reason::BadUtf8) => StatusCode::BAD_REQUEST,
         (_, Reason::ClaimLimit) | (Code::RateLimited, _) => StatusCode::TOO_MANY_REQUESTS,
+        (
+            Code::Forbidden,
+            Reason::CredentialMissing
+            | Reason::BadCredential
+            | Reason::KeyRevoked
+            | Reason::KeyExpired
+            | Reason::ProofRejected,
+        ) => StatusCode::UNAUTHORIZED,
         (_, Reason::ForeignClaim) | (Code::Forbidden, _) => StatusCode::FORBIDDEN,
         (_, Reason::RequestIdReused) | (Code::Validation | Code::ProjectRequired, _) => {
             StatusCode::UNPROCESSABLE_ENTITY

@@ -48,7 +48,7 @@ impl FromRequestParts<Arc<Shared>> for Caller {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &Arc<Shared>) -> Result<Self, Failure> {
-        let missing = || Error::new(Kind::Permanent, Code::Forbidden, Reason::Unauthenticated, "nobody let this in");
+        let missing = || Error::new(Kind::Permanent, Code::Forbidden, Reason::CredentialMissing, "nobody let this in");
         parts.extensions.get::<Self>().cloned().ok_or_else(|| missing().into())
     }
 }
@@ -105,7 +105,7 @@ impl Gatekeeper for LocalUser {
             return Err(Denied::Unauthenticated(Error::new(
                 Kind::Permanent,
                 Code::Forbidden,
-                Reason::Unauthenticated,
+                Reason::BadCredential,
                 "this server knows no keys: leave the Authorization header out",
             )));
         }

@@ -126,7 +126,7 @@ fn batches_have_a_size() {
 fn credentials_are_taken_from_one_header_alone() {
     let web = Web::start();
     let denied = web.send("GET", "/items", &[("authorization", "Bearer nonsense")], None);
-    assert_eq!(denied.reason(401), "unauthenticated");
+    assert_eq!(denied.reason(401), "bad_credential");
     assert!(denied.header("www-authenticate").starts_with("Bearer"), "{denied:?}");
     let two = [("authorization", "Bearer a"), ("authorization", "Bearer b")];
     assert_eq!(web.send("GET", "/items", &two, None).reason(400), "duplicate");

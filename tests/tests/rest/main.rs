@@ -2,6 +2,7 @@
 
 mod bad_bytes;
 mod bad_input;
+mod callers;
 mod conditions;
 mod document;
 mod events;

@@ -29,6 +29,9 @@ mod query_notes;
 mod render;
 mod schema;
 
+use docket_core::access::Needs;
+use docket_core::command::{Advance, Claim, CloseTree, Create, Link, PutNotes};
+use docket_core::engine::Command as _;
 use rmcp::model::{JsonObject, Tool};
 
 use crate::session::Session;
@@ -77,6 +80,18 @@ impl Surface for TaskOrchestrator {
 
     fn tools(&self) -> &[Tool] {
         &self.tools
+    }
+
+    fn needs(&self, tool: &str) -> Option<Needs> {
+        Some(match tool {
+            "manage_items" | "create_work_tree" => Create::NEEDS,
+            "complete_tree" => CloseTree::NEEDS,
+            "manage_notes" => PutNotes::NEEDS,
+            "manage_dependencies" => Link::NEEDS,
+            "advance_item" => Advance::NEEDS,
+            "claim_item" => Claim::NEEDS,
+            _ => return None,
+        })
     }
 
     fn call<'s>(&'s self, session: &'s Session, tool: &str, arguments: JsonObject) -> Option<Calling<'s>> {
