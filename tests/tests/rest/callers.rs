@@ -49,7 +49,7 @@ fn without_a_good_key_nobody_is_let_in() {
     for bad in ["Bearer nonsense", "Bearer a.b.c", "Basic dXNlcjpwYXNz", "Bearer ", &wrong_secret] {
         assert_eq!(get(&web, bad, "/items/WEB-1").status, 401, "{bad}");
     }
-    assert_eq!(get(&web, &viewer, "/items/WEB-1").with(200)["item"]["title"], json!("In web"));
+    assert_eq!(get(&web, &viewer, "/items/WEB-1").with(200)["title"], json!("In web"));
     assert_eq!(get(&web, &viewer.replace("Bearer", "bearer"), "/items/WEB-1").status, 200);
     // Those who look after the server need none for its pulse.
     assert_eq!(web.to("GET", "/healthz", &[], None).status, 200);
@@ -71,7 +71,7 @@ fn a_key_does_what_its_profile_may_in_its_projects() {
     assert_eq!(told(&get(&web, &worker, "/items/API-1")), told(&get(&web, &worker, "/items/API-9")));
     let listed = get(&web, &worker, "/projects").with(200).to_string();
     assert!(listed.contains("web") && !listed.contains("api"), "{listed}");
-    assert_eq!(get(&web, &worker, "/items?search=In").with(200)["total"], json!(1));
+    assert_eq!(get(&web, &worker, "/items?q=In").with(200)["total"], json!(1));
     assert_eq!(get(&web, &viewer, "/items/API-1").status, 200);
 }
 
