@@ -42,9 +42,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
         logging::start(&shell.around, None, false)?;
     }
     // One thread is enough where there is one caller: SQLite has threads of its own.
-    let mut runtime = match serves {
-        true => tokio::runtime::Builder::new_multi_thread(),
-        false => tokio::runtime::Builder::new_current_thread(),
+    let mut runtime = if serves {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
     };
     let runtime = runtime
         .enable_all()

@@ -148,7 +148,9 @@ fn fits(document: &Value, schema: &Value, value: &Value, at: &str) {
         }
         Value::Array(values) => {
             assert_eq!(schema["type"], json!("array"), "{at}");
-            values.iter().for_each(|inner| fits(document, &schema["items"], inner, &format!("{at}[]")));
+            for inner in values {
+                fits(document, &schema["items"], inner, &format!("{at}[]"));
+            }
         }
         Value::String(text) => {
             if let Some(allowed) = schema["enum"].as_array() {

@@ -13,7 +13,7 @@ fn rpc(web: &Web, path: &str, headers: &[(&str, &str)], message: &Value) -> Repl
     web.to("POST", path, &headers, Some(message.to_string().as_bytes()))
 }
 
-fn call(tool: &str, arguments: Value) -> Value {
+fn call(tool: &str, arguments: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
 }
 
@@ -36,14 +36,14 @@ fn clients_of_each_revision_are_served() {
             &web,
             "/mcp",
             &version,
-            &call("manage_items", json!({"operation": "create", "items": [{"title": revision}]})),
+            &call("manage_items", &json!({"operation": "create", "items": [{"title": revision}]})),
         );
         assert_eq!(made.with(200)["result"]["structuredContent"]["items"][0]["title"], json!(revision));
     }
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": {}});
     let new = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "query_items")];
-    let mut message = call("query_items", json!({"operation": "search"}));
+    let mut message = call("query_items", &json!({"operation": "search"}));
     message["params"]["_meta"] = meta;
     let found = rpc(&web, "/mcp", &new, &message).with(200);
     assert_eq!(found["result"]["structuredContent"]["total"], json!(2), "{found}");
@@ -54,7 +54,8 @@ fn clients_of_each_revision_are_served() {
     assert_eq!(rpc(&web, "/mcp", &unknown, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})).status, 400);
     // What REST made, MCP shows.
     web.item("By REST");
-    let found = rpc(&web, "/mcp", &[], &call("query_items", json!({"operation": "search", "query": "REST"}))).with(200);
+    let found =
+        rpc(&web, "/mcp", &[], &call("query_items", &json!({"operation": "search", "query": "REST"}))).with(200);
     assert_eq!(found["result"]["structuredContent"]["total"], json!(1), "{found}");
 }
 
@@ -76,13 +77,13 @@ fn what_is_no_message_is_refused() {
         assert_eq!(refused["error"]["code"], json!(code), "{body}");
     }
     assert_eq!(send(r#"{"jsonrpc":"2.0","id":1,"method":"nope"}"#).with(200)["error"]["code"], json!(-32601));
-    assert_eq!(rpc(&web, "/mcp", &[], &call("nope", json!({}))).with(200)["error"]["code"], json!(-32602));
+    assert_eq!(rpc(&web, "/mcp", &[], &call("nope", &json!({}))).with(200)["error"]["code"], json!(-32602));
     for method in ["GET", "DELETE"] {
         assert_eq!(web.to(method, "/mcp", &[ACCEPT], None).status, 405, "{method}");
     }
-    assert_eq!(rpc(&web, "/mcp/nope", &[], &call("x", json!({}))).reason(404), "not_found");
-    assert_eq!(rpc(&web, "/mcp?project=nope", &[], &call("x", json!({}))).reason(404), "not_found");
-    assert_eq!(rpc(&web, "/mcp?token=x", &[], &call("x", json!({}))).reason(422), "unknown_field");
+    assert_eq!(rpc(&web, "/mcp/nope", &[], &call("x", &json!({}))).reason(404), "not_found");
+    assert_eq!(rpc(&web, "/mcp?project=nope", &[], &call("x", &json!({}))).reason(404), "not_found");
+    assert_eq!(rpc(&web, "/mcp?token=x", &[], &call("x", &json!({}))).reason(422), "unknown_field");
     let plain = web.to(
         "POST",
         "/mcp",
@@ -101,13 +102,15 @@ fn what_is_no_message_is_refused() {
                         web,
                         "/mcp",
                         &[],
-                        &call("manage_items", json!({"operation": "create", "items": [{"title": title}]})),
+                        &call("manage_items", &json!({"operation": "create", "items": [{"title": title}]})),
                     );
                     assert_eq!(made.with(200)["result"]["structuredContent"]["items"][0]["title"], json!(title));
                 })
             })
             .collect();
-        calls.into_iter().for_each(|call| call.join().expect("answered"));
+        for call in calls {
+            call.join().expect("answered");
+        }
     });
 }
 
@@ -115,7 +118,7 @@ fn what_is_no_message_is_refused() {
 fn whoever_hangs_up_is_handed_nothing_and_progress_is_told() {
     let web = Web::start();
     let wait = json!({"claims": [{"selector": {"waitMs": 30_000}}], "requestId": "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e01", "actor": {"id": "gone", "kind": "subagent"}});
-    let message = call("claim_item", wait.clone()).to_string();
+    let message = call("claim_item", &wait).to_string();
     let mut stream = web.connect();
     let head = format!(
         "POST /mcp HTTP/1.1\r\nhost: {}\r\naccept: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{message}",
@@ -129,7 +132,7 @@ fn whoever_hangs_up_is_handed_nothing_and_progress_is_told() {
     match stream.read(&mut early) {
         Ok(read) => panic!("answered at once: {}", String::from_utf8_lossy(&early[..read])),
         Err(error) => {
-            assert!(matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut), "{error}")
+            assert!(matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut), "{error}");
         }
     }
     drop(stream);
@@ -145,7 +148,7 @@ fn whoever_hangs_up_is_handed_nothing_and_progress_is_told() {
     web.send("PUT", &format!("/items/{item}/claim"), &[("x-docket-actor", "user:ann")], None).with(200);
     let mut message = call(
         "claim_item",
-        json!({"claims": [{"selector": {"waitMs": 7000}}], "requestId": "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e02", "actor": {"id": "w", "kind": "subagent"}}),
+        &json!({"claims": [{"selector": {"waitMs": 7000}}], "requestId": "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e02", "actor": {"id": "w", "kind": "subagent"}}),
     );
     message["params"]["_meta"] = json!({"progressToken": "p1"});
     let begun = Instant::now();
