@@ -10,6 +10,11 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// A text whose words between backticks are code.
+function prose(text) {
+  return text.split("`").map((part, at) => (at % 2 ? element("code", {}, part) : part));
+}
+
 function resolve(api, schema) {
   if (!schema || !schema.$ref) return schema || {};
   return schema.$ref.replace("#/", "").split("/").reduce((at, name) => at[name], api);
@@ -19,7 +24,7 @@ function typeOf(schema) {
   if (!schema) return "";
   if (schema.$ref) return schema.$ref.split("/").pop();
   if (schema.oneOf || schema.anyOf || schema.allOf) {
-    return (schema.oneOf || schema.anyOf || schema.allOf).map(typeOf).filter((part) => part !== "null").join(" | ");
+    return (schema.oneOf || schema.anyOf || schema.allOf).map(typeOf).filter((part) => part && part !== "null").join(" | ");
   }
   const types = [].concat(schema.type || "any").filter((type) => type !== "null");
   if (types[0] === "array") return `list of ${typeOf(schema.items)}`;
@@ -42,7 +47,7 @@ function fieldsOf(api, schema) {
 
 function table(rows) {
   const body = rows.map((row) => element("tr", {}, ...row.map((cell, at) =>
-    element("td", {}, at === 0 ? element("code", {}, cell) : cell))));
+    element("td", {}, ...(at === 0 ? [element("code", {}, cell)] : prose(cell))))));
   return element("table", {}, element("tbody", {}, ...body));
 }
 
@@ -55,7 +60,7 @@ function operation(api, path, method, described) {
   const made = element("article", { id });
   made.append(element("h3", {}, element("span", { class: `verb ${method}` }, method.toUpperCase()),
     element("code", {}, api.servers[0].url + path)));
-  made.append(element("p", {}, element("strong", {}, described.summary || ""), " ", described.description || ""));
+  made.append(element("p", {}, element("strong", {}, described.summary || ""), " ", ...prose(described.description || "")));
   const parameters = (described.parameters || []).map((parameter) =>
     [parameter.name + (parameter.required ? " *" : ""), `${parameter.in}, ${typeOf(parameter.schema)}`, parameter.description || ""]);
   if (parameters.length) made.append(...section("Parameters", table(parameters)));
@@ -80,7 +85,7 @@ function operation(api, path, method, described) {
 }
 
 function render(api) {
-  document.getElementById("about").textContent = `Version ${api.info.version}. ${api.info.description}`;
+  document.getElementById("about").replaceChildren(...prose(`Version ${api.info.version}. ${api.info.description}`));
   const index = document.getElementById("index");
   const operations = document.getElementById("operations");
   for (const tag of api.tags) {
