@@ -160,6 +160,8 @@ pub(crate) struct ClaimsOut {
 /// A claim that was given up.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReleasedOut {
+    /// The item as it was spelled.
+    asked: String,
     /// The item.
     #[serde(skip_serializing_if = "Option::is_none")]
     released: Option<ItemId>,
@@ -331,10 +333,10 @@ pub(crate) async fn claim(caller: Caller, Idempotency(request): Idempotency, Jso
     };
     let claimed = caller.engine.run(caller.call(request), claim).await?;
     let claims = claimed.claims.into_iter().map(|result| held(&result.asked, result.item, result.outcome).into());
-    let releases = claimed
-        .releases
-        .into_iter()
-        .map(|result| released(&result.asked, result.outcome).map(|()| ReleasedOut { released: result.item }).into());
+    let releases = claimed.releases.into_iter().map(|result| match released(&result.asked, result.outcome) {
+        Ok(()) => Ok(ReleasedOut { asked: result.asked, released: result.item }).into(),
+        Err(error) => Err(error).into(),
+    });
     ok(&ClaimsOut { claims: claims.collect(), releases: releases.collect(), auto_released: claimed.auto_released })
 }
 
