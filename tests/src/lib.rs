@@ -6,5 +6,8 @@
 )]
 
 pub mod audit;
+pub mod contract;
 pub mod mcp;
+pub mod places;
+pub mod postgres;
 pub mod program;

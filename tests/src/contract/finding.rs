@@ -1,0 +1,147 @@
+//! Lists: each filter, each order, pages and counts.
+
+use docket_core::model::{Complexity, Item, Priority, Role, Tag, Timestamp, Title};
+use docket_core::search;
+use docket_core::store::{ChangeSet, ClaimState, Filter, Order, ProjectRef, SortBy, TimeRange, Touched};
+
+use super::support::{Bench, child, claim, item, name, project};
+
+async fn shelf(bench: Bench) -> (Bench, Vec<Item>) {
+    let mut items: Vec<Item> = (1..=6).map(|number| item(&bench.project, number, &format!("Title {number}"))).collect();
+    items[0].priority = Priority::Low;
+    items[0].complexity = Some(Complexity::parse(9).expect("complexity"));
+    items[1].priority = Priority::High;
+    items[1].complexity = Some(Complexity::parse(2).expect("complexity"));
+    items[2].role = Role::Work;
+    items[2].status = name("in_progress");
+    items[2].claim = Some(claim("a", Some(4_000_000_000_000)));
+    items[3].claim = Some(claim("b", Some(3)));
+    items[3].tags = vec![Tag::parse("ui").expect("a tag")];
+    items[4] = Item {
+        title: Title::parse("Änderung am Schema").expect("a title"),
+        ..child(&items[0], 5, "x", &bench.project)
+    };
+    items[4].item_type = Some(name("bug"));
+    items[5].derived.blockers = 2;
+    items[5].tags = vec![Tag::parse("ui").expect("a tag"), Tag::parse("db").expect("a tag")];
+    let other = project("other", "OTH");
+    let foreign = item(&other, 1, "Title of another");
+    bench.put_items(&items).await;
+    bench.put(ChangeSet { projects: vec![other], new_items: vec![foreign], ..ChangeSet::default() }).await;
+    (bench, items)
+}
+
+fn all(bench: &Bench) -> Filter {
+    let project = ProjectRef::Id(bench.project.id);
+    Filter { project, order: Order::Asc, limit: 50, count: true, ..Filter::default() }
+}
+
+async fn found(bench: &Bench, filter: Filter) -> Vec<u32> {
+    let found = bench.store.find(&filter).await.expect("a page");
+    assert_eq!(found.total, u64::try_from(found.items.len()).expect("few"), "the count agrees for {filter:?}");
+    found.items.iter().map(|item| item.number).collect()
+}
+
+/// Each filter leaves what it says.
+pub async fn each_filter_leaves_what_it_says(bench: Bench) {
+    let (bench, items) = shelf(bench).await;
+    let all = || all(&bench);
+    let between = |after, before| TimeRange {
+        after: Some(Timestamp::from_millis(after)),
+        before: Some(Timestamp::from_millis(before)),
+    };
+    let tags = |tags: &[&str]| tags.iter().map(|tag| Tag::parse(tag).expect("a tag")).collect::<Vec<_>>();
+    let cases: Vec<(Filter, &[u32])> = vec![
+        (all(), &[1, 2, 3, 4, 5, 6]),
+        (Filter { project: ProjectRef::Slug(bench.project.slug.clone()), ..all() }, &[1, 2, 3, 4, 5, 6]),
+        (Filter { project: ProjectRef::Any, ..all() }, &[1, 2, 3, 4, 5, 6, 1]),
+        (Filter { project: ProjectRef::Slug(project("none", "N").slug), ..all() }, &[]),
+        (Filter { parent: Some(None), ..all() }, &[1, 2, 3, 4, 6]),
+        (Filter { parent: Some(Some(items[0].id)), ..all() }, &[5]),
+        (Filter { depth: Some(1), ..all() }, &[5]),
+        (Filter { roles: vec![Role::Work], ..all() }, &[3]),
+        (Filter { roles: vec![Role::Work, Role::Queue], ..all() }, &[1, 2, 3, 4, 5, 6]),
+        (Filter { roles: vec![Role::Work], project: ProjectRef::Any, ..all() }, &[3]),
+        (Filter { status: Some(name("in_progress")), ..all() }, &[3]),
+        (Filter { priority: Some(Priority::High), ..all() }, &[2]),
+        (Filter { tags: tags(&["db", "nope"]), ..all() }, &[6]),
+        (Filter { tags: tags(&["ui"]), ..all() }, &[4, 6]),
+        (Filter { tags: tags(&["ui"]), roles: vec![Role::Work], ..all() }, &[]),
+        (Filter { item_type: Some(name("bug")), ..all() }, &[5]),
+        (Filter { item_type: Some(name("bug")), project: ProjectRef::Any, ..all() }, &[5]),
+        (Filter { created: between(1002, 1005), ..all() }, &[3, 4]),
+        (Filter { modified: between(1002, 1005), ..all() }, &[3, 4]),
+        (Filter { role_changed: between(1002, 1005), ..all() }, &[3, 4]),
+        (Filter { claim: Some(ClaimState::Claimed), ..all() }, &[3]),
+        (Filter { claim: Some(ClaimState::Expired), ..all() }, &[4]),
+        (Filter { claim: Some(ClaimState::Expired), project: ProjectRef::Any, ..all() }, &[4]),
+        (Filter { claim: Some(ClaimState::Unclaimed), ..all() }, &[1, 2, 5, 6]),
+        (Filter { blocked: Some(true), ..all() }, &[6]),
+        (Filter { blocked: Some(true), project: ProjectRef::Any, ..all() }, &[6]),
+        (Filter { blocked: Some(false), ..all() }, &[1, 2, 3, 4, 5]),
+    ];
+    for (filter, expected) in cases {
+        assert_eq!(found(&bench, filter.clone()).await, expected, "{filter:?}");
+    }
+}
+
+/// Words are found by their beginnings.
+pub async fn words_are_found_by_their_beginnings(bench: Bench) {
+    let (bench, items) = shelf(bench).await;
+    let asked = |question: &str| Filter { words: search::terms(question), ..all(&bench) };
+    assert_eq!(found(&bench, asked("title")).await, [1, 2, 3, 4, 6]);
+    assert_eq!(found(&bench, asked("TIT 3")).await, [3]);
+    assert_eq!(found(&bench, asked("anderung")).await, [5]);
+    assert_eq!(found(&bench, asked("Änd schema")).await, [5]);
+    assert_eq!(found(&bench, asked("itle")).await, Vec::<u32>::new(), "the middle of a word is not its beginning");
+    assert_eq!(found(&bench, Filter { words: vec!["\" OR title".to_owned()], ..all(&bench) }).await, Vec::<u32>::new());
+    assert_eq!(found(&bench, Filter { project: ProjectRef::Any, ..asked("title") }).await, [1, 2, 3, 4, 6, 1]);
+    let touched = Touched { content: true, words: true, ..Touched::default() };
+    bench.edit(items[2].id, touched, |item| item.title = Title::parse("renamed").expect("a title")).await;
+    assert_eq!(found(&bench, asked("title 3")).await, Vec::<u32>::new());
+    assert_eq!(found(&bench, asked("rena")).await, [3]);
+    bench.put(ChangeSet { removed_items: vec![items[2].id], ..ChangeSet::default() }).await;
+    assert_eq!(found(&bench, asked("rena")).await, Vec::<u32>::new());
+}
+
+/// Tags follow an edit.
+pub async fn tags_follow_an_edit(bench: Bench) {
+    let (bench, items) = shelf(bench).await;
+    let touched = Touched { content: true, ..Touched::default() };
+    bench.edit(items[5].id, touched, |item| item.tags = vec![Tag::parse("new").expect("a tag")]).await;
+    let asked = |tag: &str| Filter { tags: vec![Tag::parse(tag).expect("a tag")], ..all(&bench) };
+    assert_eq!(found(&bench, asked("db")).await, Vec::<u32>::new());
+    assert_eq!(found(&bench, asked("ui")).await, [4]);
+    assert_eq!(found(&bench, asked("new")).await, [6]);
+    bench.edit(items[5].id, touched, |item| item.tags = Vec::new()).await;
+    assert_eq!(found(&bench, asked("new")).await, Vec::<u32>::new());
+    bench.is_sound().await;
+}
+
+/// Each order runs both ways and equals follow by age.
+pub async fn each_order_runs_both_ways_and_equals_follow_by_age(bench: Bench) {
+    let (bench, _) = shelf(bench).await;
+    let by = |sort, order| Filter { sort, order, ..all(&bench) };
+    for (sort, ascending, descending) in [
+        (SortBy::CreatedAt, [1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]),
+        (SortBy::Title, [1, 2, 3, 4, 6, 5], [5, 6, 4, 3, 2, 1]),
+        (SortBy::Priority, [1, 3, 4, 5, 6, 2], [2, 3, 4, 5, 6, 1]),
+        (SortBy::Complexity, [2, 1, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]),
+        (SortBy::ModifiedAt, [1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]),
+    ] {
+        assert_eq!(found(&bench, by(sort, Order::Asc)).await, ascending, "{sort:?} ascending");
+        assert_eq!(found(&bench, by(sort, Order::Desc)).await, descending, "{sort:?} descending");
+    }
+}
+
+/// Pages and counts are what was asked for.
+pub async fn pages_and_counts_are_what_was_asked_for(bench: Bench) {
+    let (bench, _) = shelf(bench).await;
+    let page = |limit, offset, count| Filter { limit, offset, count, ..all(&bench) };
+    let found = bench.store.find(&page(2, 3, true)).await.expect("a page");
+    assert_eq!(found.items.iter().map(|item| item.number).collect::<Vec<_>>(), [4, 5]);
+    assert_eq!(found.total, 6);
+    let found = bench.store.find(&page(0, 0, false)).await.expect("a count");
+    assert_eq!((found.items.len(), found.total), (0, 6), "no rows means the count alone");
+    assert!(found.now > Timestamp::from_millis(1_700_000_000_000));
+}

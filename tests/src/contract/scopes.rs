@@ -1,0 +1,240 @@
+//! Each part of a scope shows what it says, and no more.
+
+use docket_core::limits;
+use docket_core::model::{EdgeKind, Item, ItemId, ItemRef, Key, Project, ProjectId, Role};
+use docket_core::store::{
+    Around, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, WaitEdge,
+};
+use uuid::Uuid;
+
+use super::support::{Bench, child, edge, item, name, new_uuid, note, project};
+
+/// root ─ mid ─ leaf, and a second root.
+struct Family {
+    bench: Bench,
+    root: Item,
+    mid: Item,
+    leaf: Item,
+    other: Item,
+}
+
+async fn family(bench: Bench) -> Family {
+    let root = item(&bench.project, 1, "root");
+    let mid = child(&root, 2, "mid", &bench.project);
+    let leaf = child(&mid, 3, "leaf", &bench.project);
+    let other = item(&bench.project, 4, "other");
+    bench.put_items(&[root.clone(), mid.clone(), leaf.clone(), other.clone()]).await;
+    Family { bench, root, mid, leaf, other }
+}
+
+async fn view(bench: &Bench, scope: Scope) -> Slice {
+    bench.store.view(&scope).await.expect("a slice")
+}
+
+fn named(items: &[&Item], around: Around) -> Scope {
+    Scope { items: items.iter().map(|item| item.id.into()).collect(), around, ..Scope::default() }
+}
+
+fn ids(slice: &Slice) -> Vec<ItemId> {
+    slice.items.keys().copied().collect()
+}
+
+fn sorted(items: &[&Item]) -> Vec<ItemId> {
+    let mut ids: Vec<ItemId> = items.iter().map(|item| item.id).collect();
+    ids.sort();
+    ids
+}
+
+/// Items are found by id key and prefix.
+pub async fn items_are_found_by_id_key_and_prefix(bench: Bench) {
+    let Family { bench, root, leaf, .. } = family(bench).await;
+    let key = |number| ItemRef::Key(Key { prefix: bench.project.prefix.clone(), number });
+    let hex = leaf.id.as_uuid().simple().to_string();
+    let unknown = ItemRef::Id(ItemId::from_uuid(Uuid::nil()));
+    let spellings = [
+        ItemRef::Id(root.id),
+        key(3),
+        key(99),
+        ItemRef::Prefix(hex.clone()),
+        ItemRef::Prefix(hex[..8].to_owned()),
+        ItemRef::Prefix("ffff".to_owned()),
+        unknown.clone(),
+    ];
+    let seen = view(&bench, Scope { items: spellings.to_vec(), ..Scope::default() }).await;
+    assert_eq!(seen.refs[&spellings[0]], Resolution::One(root.id));
+    assert_eq!(seen.refs[&spellings[1]], Resolution::One(leaf.id));
+    assert_eq!(seen.refs[&spellings[2]], Resolution::Missing);
+    assert_eq!(seen.refs[&spellings[3]], Resolution::One(leaf.id));
+    let Resolution::Ambiguous(keys) = &seen.refs[&spellings[4]] else { panic!("all ids begin alike") };
+    assert_eq!(keys.iter().map(|key| key.number).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!(seen.refs[&spellings[5]], Resolution::Missing);
+    assert_eq!(seen.refs[&unknown], Resolution::Missing);
+    assert_eq!(ids(&seen), sorted(&[&root, &leaf]), "what is ambiguous is not shown");
+    assert_eq!(seen.resolve(&spellings[1]).map(|item| item.id), Ok(leaf.id));
+    assert_eq!(seen.projects[&bench.project.id].slug, bench.project.slug);
+}
+
+/// An ambiguous prefix lists a few of many.
+pub async fn an_ambiguous_prefix_lists_a_few_of_many(bench: Bench) {
+    let items: Vec<Item> = (1..=30).map(|number| item(&bench.project, number, "one of many")).collect();
+    bench.put_items(&items).await;
+    let prefix = ItemRef::Prefix(items[0].id.as_uuid().simple().to_string()[..8].to_owned());
+    let seen = view(&bench, Scope { items: vec![prefix.clone()], ..Scope::default() }).await;
+    let Resolution::Ambiguous(keys) = &seen.refs[&prefix] else { panic!("thirty begin alike") };
+    assert_eq!(keys.len(), limits::AMBIGUOUS_SHOWN + 1);
+}
+
+/// Ancestors and subtree surround the named.
+pub async fn ancestors_and_subtree_surround_the_named(bench: Bench) {
+    let Family { bench, root, mid, leaf, other } = family(bench).await;
+    let seen = view(&bench, named(&[&leaf], Around { ancestors: true, ..Around::default() })).await;
+    assert_eq!(ids(&seen), sorted(&[&root, &mid, &leaf]));
+    let seen = view(&bench, named(&[&root, &mid], Around { subtree: Some(10), ..Around::default() })).await;
+    assert_eq!(seen.subtree.rows, [mid.id, leaf.id], "parents before children, each once");
+    assert!(!seen.subtree.truncated);
+    assert!(!seen.items.contains_key(&other.id));
+    let seen = view(&bench, named(&[&root], Around { subtree: Some(1), ..Around::default() })).await;
+    assert_eq!((seen.subtree.rows, seen.subtree.truncated), (vec![mid.id], true));
+}
+
+/// Open children are listed for the named and their ancestors.
+pub async fn open_children_are_listed_for_the_named_and_their_ancestors(bench: Bench) {
+    let Family { bench, root, mid, leaf, .. } = family(bench).await;
+    let closed = Item { role: Role::Terminal, status: name("done"), ..child(&mid, 5, "closed", &bench.project) };
+    bench.put_items(std::slice::from_ref(&closed)).await;
+    let around = Around { ancestors: true, open_children: Some(1), ..Around::default() };
+    let seen = view(&bench, named(&[&leaf], around)).await;
+    assert_eq!(seen.open_children[&leaf.id].rows, []);
+    assert_eq!(seen.open_children[&mid.id].rows, [leaf.id]);
+    assert!(!seen.open_children[&mid.id].truncated, "a closed child does not count");
+    assert_eq!(seen.open_children[&root.id].rows, [mid.id]);
+    let more: Vec<Item> = (6..9).map(|number| child(&mid, number, "more", &bench.project)).collect();
+    bench.put_items(&more).await;
+    let seen = view(&bench, named(&[&leaf], around)).await;
+    assert!(seen.open_children[&mid.id].truncated);
+    assert_eq!(seen.open_children[&mid.id].rows.len(), 1);
+}
+
+/// Edges reach as far as asked.
+pub async fn edges_reach_as_far_as_asked(bench: Bench) {
+    let Family { bench, root, mid, leaf, other } = family(bench).await;
+    let far = item(&bench.project, 5, "far");
+    let (to_leaf, of_root) = (edge(EdgeKind::Blocks, &other, &leaf), edge(EdgeKind::RelatesTo, &root, &far));
+    let changes = ChangeSet {
+        new_items: vec![far.clone()],
+        new_edges: vec![to_leaf.clone(), of_root.clone()],
+        ..ChangeSet::default()
+    };
+    bench.put(changes).await;
+    let around = |edges| Around { ancestors: true, edges, ..Around::default() };
+    let seen = view(&bench, named(&[&leaf], around(EdgeReach::Named))).await;
+    assert_eq!(seen.edges.keys().copied().collect::<Vec<_>>(), [to_leaf.id]);
+    assert_eq!(ids(&seen), sorted(&[&root, &mid, &leaf, &other]));
+    let seen = view(&bench, named(&[&leaf], around(EdgeReach::Shown))).await;
+    assert_eq!(seen.edges.keys().copied().collect::<Vec<_>>(), [to_leaf.id, of_root.id]);
+    assert_eq!(ids(&seen), sorted(&[&root, &mid, &leaf, &other, &far]));
+    let scope = Scope { edge_ids: vec![of_root.id], ..Scope::default() };
+    let seen = view(&bench, scope).await;
+    assert_eq!((ids(&seen), seen.edges.len()), (sorted(&[&root, &far]), 1));
+}
+
+/// Notes are shown without bodies near the named and with them on it.
+pub async fn notes_are_shown_without_bodies_near_the_named_and_with_them_on_it(bench: Bench) {
+    let Family { bench, mid, leaf, other, .. } = family(bench).await;
+    let (on_mid, on_leaf, on_other) = (note(&mid, "b", "text"), note(&leaf, "a", ""), note(&other, "c", "x"));
+    bench
+        .put(ChangeSet {
+            notes: vec![on_mid.clone(), on_leaf.clone(), on_other.clone()],
+            new_edges: vec![edge(EdgeKind::Blocks, &other, &leaf)],
+            ..ChangeSet::default()
+        })
+        .await;
+    let around = |notes| Around { ancestors: true, edges: EdgeReach::Named, notes, ..Around::default() };
+    let seen = view(&bench, named(&[&leaf], around(NoteReach::Heads))).await;
+    assert_eq!(seen.heads(mid.id), [on_mid.head()]);
+    assert_eq!(seen.heads(leaf.id), [on_leaf.head()]);
+    assert_eq!(seen.heads(other.id), [], "only what is shown before edges reach further");
+    assert_eq!(seen.notes, []);
+    let seen = view(&bench, named(&[&leaf], around(NoteReach::Bodies))).await;
+    assert_eq!(seen.notes, [on_leaf]);
+    let seen = view(&bench, Scope { note_ids: vec![on_other.id], ..Scope::default() }).await;
+    assert_eq!((ids(&seen), seen.notes), (sorted(&[&other]), vec![on_other]));
+}
+
+/// Waits follow blockers and children.
+pub async fn waits_follow_blockers_and_children(bench: Bench) {
+    let Family { bench, root, mid, leaf, other } = family(bench).await;
+    let far = item(&bench.project, 5, "far");
+    let mut first = edge(EdgeKind::Blocks, &other, &leaf);
+    first.unblock_at = Some(Role::Review);
+    let second = edge(EdgeKind::Blocks, &far, &other);
+    let unrelated = edge(EdgeKind::RelatesTo, &far, &root);
+    let edges = vec![first, second, unrelated];
+    bench.put(ChangeSet { new_items: vec![far.clone()], new_edges: edges, ..ChangeSet::default() }).await;
+    let around = Around { waits: true, component: true, ..Around::default() };
+    let seen = view(&bench, named(&[&root], around)).await;
+    let mut waits = seen.waits.expect("what it waits for");
+    waits.edges.sort_by_key(|edge| edge.to);
+    assert_eq!(
+        waits.edges,
+        [
+            WaitEdge { from: other.id, to: leaf.id, threshold: Role::Review },
+            WaitEdge { from: far.id, to: other.id, threshold: Role::Terminal },
+        ]
+    );
+    waits.children.sort();
+    assert_eq!(waits.children, [(root.id, mid.id), (mid.id, leaf.id)]);
+    assert!(!waits.truncated);
+    assert_eq!(seen.component.rows, [], "nothing blocks the root itself");
+    let seen = view(&bench, named(&[&far], Around { component: true, ..Around::default() })).await;
+    assert_eq!((seen.component.rows.len(), seen.component.truncated), (2, false));
+    assert_eq!(seen.waits, None);
+}
+
+/// A walk that is too long says so.
+pub async fn a_walk_that_is_too_long_says_so(bench: Bench) {
+    let root = item(&bench.project, 1, "root");
+    let most = u32::try_from(limits::GRAPH_NODES).expect("a small number");
+    bench.put_items(std::slice::from_ref(&root)).await;
+    let children: Vec<Item> = (2..=most + 1).map(|number| child(&root, number, "c", &bench.project)).collect();
+    for page in children.chunks(20_000) {
+        bench.put_items(page).await;
+    }
+    let around = Around { waits: true, open_children: Some(3), ..Around::default() };
+    let begun = std::time::Instant::now();
+    let seen = view(&bench, named(&[&root], around)).await;
+    assert!(seen.waits.expect("what it waits for").truncated);
+    assert!(seen.open_children[&root.id].truncated);
+    assert!(begun.elapsed().as_secs() < 5, "a bounded walk is bounded: {:?}", begun.elapsed());
+}
+
+/// The project is the named one or none.
+pub async fn the_project_is_the_named_one_or_none(bench: Bench) {
+    let Family { bench, root, .. } = family(bench).await;
+    let second = project("second", "SEC");
+    bench.put(ChangeSet { projects: vec![second.clone()], ..ChangeSet::default() }).await;
+    let scope = |project| Scope { project, items: vec![root.id.into()], ..Scope::default() };
+    let seen = view(&bench, scope(ProjectRef::Slug(second.slug.clone()))).await;
+    assert_eq!(seen.project, Some(second.id));
+    assert_eq!(seen.projects.len(), 2, "that of the item shown is there too");
+    let seen = view(&bench, scope(ProjectRef::Id(ProjectId::from_uuid(new_uuid())))).await;
+    assert_eq!((seen.project, seen.projects.len()), (None, 1));
+    assert_eq!(view(&bench, scope(ProjectRef::Any)).await.project, None);
+}
+
+/// Rules are followed when they change.
+pub async fn rules_are_followed_when_they_change(bench: Bench) {
+    let Family { bench, root, .. } = family(bench).await;
+    let scope = Scope { items: vec![root.id.into()], ..Scope::default() };
+    assert_eq!(*view(&bench, scope.clone()).await.projects[&bench.project.id], bench.project);
+    let changed = Project {
+        version: 2,
+        name: docket_core::model::Title::parse("new").expect("a title"),
+        ..bench.project.clone()
+    };
+    let numbers = [(bench.project.id, 41)].into();
+    bench.put(ChangeSet { projects: vec![changed.clone()], next_numbers: numbers, ..ChangeSet::default() }).await;
+    let seen = view(&bench, scope).await;
+    assert_eq!(*seen.projects[&bench.project.id], Project { next_number: 41, ..changed });
+    assert_eq!(seen.next_numbers[&bench.project.id], 41);
+}

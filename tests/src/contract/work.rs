@@ -1,0 +1,137 @@
+//! Ready work: which candidates there are, in which order, and what live claims keep from others.
+
+use docket_core::model::{Item, ItemId, Role, Tag};
+use docket_core::store::{Candidates, ChangeSet, ProjectRef, Scope, Slice};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering;
+
+
+use super::support::{Bench, Put, best, child, claim, item, name, project};
+
+const FAR: i64 = 4_000_000_000_000;
+
+async fn candidates(bench: &Bench, wanted: Candidates) -> Vec<u32> {
+    let scope = Scope { project: ProjectRef::Id(bench.project.id), candidates: Some(wanted), ..Scope::default() };
+    numbers(&bench.store.view(&scope).await.expect("a slice"))
+}
+
+fn numbers(slice: &Slice) -> Vec<u32> {
+    slice.candidates.rows.iter().map(|id| slice.items[id].number).collect()
+}
+
+/// 1 free, 2 live claim, 3 expired claim, 4 claim without end, 5 not offered but unblocked, 6 blocked, 7 in work,
+/// 8 closed, 9 free and better than 1.
+async fn mixed(bench: Bench) -> (Bench, Vec<Item>) {
+    let mut items: Vec<Item> = (1..=9).map(|number| item(&bench.project, number, "work")).collect();
+    items[1].claim = Some(claim("live", Some(FAR)));
+    items[2].claim = Some(claim("expired", Some(20)));
+    items[3].claim = Some(claim("endless", None));
+    items[4].derived.offered = false;
+    (items[5].derived.offered, items[5].derived.blockers) = (false, 1);
+    items[6].role = Role::Work;
+    (items[7].role, items[7].derived.offered) = (Role::Terminal, false);
+    items[8].derived.rank = -1;
+    bench.put_items(&items).await;
+    (bench, items)
+}
+
+/// The best come first and expired claims among them.
+pub async fn the_best_come_first_and_expired_claims_among_them(bench: Bench) {
+    let (bench, _) = mixed(bench).await;
+    assert_eq!(candidates(&bench, best(10)).await, [9, 1, 3]);
+    assert_eq!(candidates(&bench, Candidates { include_claimed: true, ..best(10) }).await, [9, 1, 2, 3, 4]);
+    assert_eq!(candidates(&bench, Candidates { offered_only: false, ..best(10) }).await, [9, 1, 3, 5]);
+    assert_eq!(candidates(&bench, Candidates { role: Role::Work, ..best(10) }).await, [7]);
+    let closed = Candidates { role: Role::Terminal, offered_only: false, ..best(10) };
+    assert_eq!(candidates(&bench, closed).await, Vec::<u32>::new(), "closed work is never ready");
+}
+
+/// A page ends at its limit and the next begins after it.
+pub async fn a_page_ends_at_its_limit_and_the_next_begins_after_it(bench: Bench) {
+    let (bench, items) = mixed(bench).await;
+    let scope = |after| Scope {
+        project: ProjectRef::Slug(bench.project.slug.clone()),
+        candidates: Some(Candidates { after, ..best(2) }),
+        ..Scope::default()
+    };
+    let seen = bench.store.view(&scope(None)).await.expect("a slice");
+    assert_eq!((numbers(&seen), seen.candidates.truncated), (vec![9, 1], true));
+    let after = (items[0].derived.rank, items[0].number);
+    let seen = bench.store.view(&scope(Some(after))).await.expect("a slice");
+    assert_eq!((numbers(&seen), seen.candidates.truncated), (vec![3], false));
+}
+
+/// Candidates can be narrowed.
+pub async fn candidates_can_be_narrowed(bench: Bench) {
+    let root = item(&bench.project, 1, "root");
+    let mut mid = child(&root, 2, "mid", &bench.project);
+    mid.item_type = Some(name("bug"));
+    let mut leaf = child(&mid, 3, "leaf", &bench.project);
+    leaf.tags = vec![Tag::parse("ui").expect("a tag"), Tag::parse("db").expect("a tag")];
+    let other = project("other", "OTH");
+    let foreign = item(&other, 1, "foreign");
+    bench.put_items(&[root.clone(), mid.clone(), leaf.clone()]).await;
+    bench.put(ChangeSet { projects: vec![other], new_items: vec![foreign], ..ChangeSet::default() }).await;
+    let tags = |tags: &[&str]| tags.iter().map(|tag| Tag::parse(tag).expect("a tag")).collect::<Vec<_>>();
+    assert_eq!(candidates(&bench, best(9)).await, [1, 2, 3]);
+    assert_eq!(candidates(&bench, Candidates { parent: Some(root.id), ..best(9) }).await, [2]);
+    assert_eq!(candidates(&bench, Candidates { under: Some(root.id), ..best(9) }).await, [2, 3]);
+    let both = Candidates { under: Some(root.id), parent: Some(mid.id), ..best(9) };
+    assert_eq!(candidates(&bench, both).await, [3]);
+    assert_eq!(candidates(&bench, Candidates { tags: tags(&["x", "ui"]), ..best(9) }).await, [3]);
+    assert_eq!(candidates(&bench, Candidates { tags: tags(&["u"]), ..best(9) }).await, Vec::<u32>::new());
+    assert_eq!(candidates(&bench, Candidates { item_type: Some(name("bug")), ..best(9) }).await, [2]);
+    let all = Scope { candidates: Some(best(9)), ..Scope::default() };
+    assert_eq!(numbers(&bench.store.view(&all).await.expect("a slice")), [1, 1, 2, 3], "every project, by rank");
+}
+
+/// What an agent holds and what claims keep busy.
+pub async fn what_an_agent_holds_and_what_claims_keep_busy(bench: Bench) {
+    let (bench, items) = mixed(bench).await;
+    let mut busy = item(&bench.project, 20, "busy");
+    busy.touches = vec![name("src/**")];
+    busy.claim = Some(claim("live", Some(FAR)));
+    let mut late = busy.clone();
+    (late.id, late.number, late.claim) = (ItemId::from_uuid(super::support::new_uuid()), 21, Some(claim("x", Some(5))));
+    let mut needs = item(&bench.project, 22, "needs");
+    needs.needs = vec![name("gpu")];
+    needs.claim = Some(claim("endless", None));
+    bench.put_items(&[busy.clone(), late, needs.clone()]).await;
+    let scope = Scope {
+        project: ProjectRef::Id(bench.project.id),
+        held_by: Some(name("live")),
+        busy: true,
+        ..Scope::default()
+    };
+    let seen = bench.store.view(&scope).await.expect("a slice");
+    assert_eq!(seen.held, [items[1].id, busy.id]);
+    assert!(seen.items.contains_key(&busy.id), "held items are shown");
+    let mut held: Vec<ItemId> = seen.busy.iter().map(|busy| busy.item).collect();
+    held.sort();
+    assert_eq!(held, [busy.id, needs.id]);
+    let elsewhere = Scope { project: ProjectRef::Slug(project("none", "N").slug), ..scope.clone() };
+    let seen = bench.store.view(&elsewhere).await.expect("a slice");
+    assert_eq!((seen.held.len(), seen.busy.len()), (0, 0), "an unknown project has nothing");
+    let by_item = Scope { project: ProjectRef::Any, items: vec![items[0].id.into()], ..scope };
+    assert_eq!(bench.store.view(&by_item).await.expect("a slice").held.len(), 2, "the item says the project");
+}
+
+/// Time follows the database and never goes back.
+pub async fn time_follows_the_database_and_never_goes_back(bench: Bench) {
+    let skew = Arc::new(AtomicI64::new(0));
+    let store = bench.ahead(Arc::clone(&skew)).await;
+    let mut leased = item(&bench.project, 1, "leased");
+    let before = store.view(&Scope::default()).await.expect("a slice").now;
+    leased.claim = Some(claim("a", Some(before.as_millis() + 60_000)));
+    store.execute(Box::new(Put(ChangeSet { new_items: vec![leased], ..ChangeSet::default() }))).await.expect("written");
+    let scope = Scope { candidates: Some(best(5)), ..Scope::default() };
+    assert_eq!(store.view(&scope).await.expect("a slice").candidates.rows.len(), 0);
+    skew.store(90_000, Ordering::Relaxed);
+    let later = store.view(&scope).await.expect("a slice");
+    assert_eq!(later.candidates.rows.len(), 1, "the lease ran out");
+    skew.store(-90_000, Ordering::Relaxed);
+    let back = store.view(&scope).await.expect("a slice");
+    assert!(back.now >= later.now);
+    assert_eq!(back.candidates.rows.len(), 1, "what ran out stays so");
+}
