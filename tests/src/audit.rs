@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use docket_core::model::{Claim, Event, ItemId, Verb};
+use docket_core::model::{Claim, Event, ItemId, Timestamp, Verb};
 use docket_core::store::{EventFilter, ScanRows, ScanTable, Store};
 use docket_core::testing::World;
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
@@ -30,11 +30,30 @@ pub fn check(database: &Path) -> World {
     let world = read(database);
     world.check();
     check_claims(&world.events);
+    check_times(&world.events);
     world
 }
 
+/// Reads an open store and checks the same, but for the order of times: transactions of a server that do not meet may
+/// commit in another order than they began.
+pub async fn check_store(store: &dyn Store) -> World {
+    let world = read_store(store).await;
+    world.check();
+    check_claims(&world.events);
+    world
+}
+
+/// Events are in the order of their times.
+pub fn check_times(events: &[Event]) {
+    let mut before = None;
+    for event in events {
+        assert!(before <= Some(event.at), "time ran back at event {}", event.seq);
+        before = Some(event.at);
+    }
+}
+
 /// Every row of an open store.
-pub async fn read_store(store: &SqliteStore) -> World {
+pub async fn read_store(store: &dyn Store) -> World {
     let (mut items, mut edges, mut notes, mut events) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for table in [ScanTable::Items, ScanTable::Edges, ScanTable::Notes] {
         let mut after = None;
@@ -65,15 +84,15 @@ pub async fn read_store(store: &SqliteStore) -> World {
     World::of(now, projects, items, edges, notes, events)
 }
 
-/// Replays claims in commit order: nobody takes what another holds, fences only grow, time never runs back.
+/// Replays claims in commit order: nobody takes what another holds, fences only grow, time never runs back for an item.
 pub fn check_claims(events: &[Event]) {
     let mut held: BTreeMap<ItemId, (Claim, u64)> = BTreeMap::new();
     let mut fences: BTreeMap<ItemId, u64> = BTreeMap::new();
-    let mut before = None;
+    let mut before: BTreeMap<ItemId, Timestamp> = BTreeMap::new();
     for event in events {
-        assert!(before <= Some(event.at), "time ran back at event {}", event.seq);
-        before = Some(event.at);
         let Some(item) = event.item else { continue };
+        let last = before.insert(item, event.at);
+        assert!(last <= Some(event.at), "time ran back at event {} of {item}", event.seq);
         if event.verb == Verb::Removed {
             held.remove(&item);
             continue;

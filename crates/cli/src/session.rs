@@ -19,6 +19,7 @@ use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
 use crate::args::Globals;
 use crate::config::Configuration;
 use crate::config::locate::{Location, Origin, Surroundings};
+use crate::database::{Database, Opening};
 use crate::exit::Failure;
 use crate::names::Names;
 use crate::output::Output;
@@ -43,7 +44,7 @@ pub(crate) enum Access {
 /// A database with its engine, and the project at hand.
 pub(crate) struct Session {
     pub(crate) engine: Engine,
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) database: Database,
     pub(crate) out: Output,
     /// All projects of the database.
     pub(crate) projects: Vec<Project>,
@@ -130,13 +131,13 @@ impl Shell {
     }
 
     /// Opens a database that is there.
-    pub(crate) async fn open_store(&self, access: Access, durability: Durability) -> Result<Arc<SqliteStore>, Failure> {
+    pub(crate) async fn open_store(&self, access: Access, durability: Durability) -> Result<Database, Failure> {
         let location = self.location()?;
-        if !crate::config::locate::exists(&location.path)? {
+        if location.place.is_missing()? {
             return Err(no_database(&location));
         }
-        let options = SqliteOptions::new(&location.path).durability(durability).read_only(access == Access::Read);
-        open(options).await
+        let read_only = access == Access::Read;
+        Database::open(&location.place, Opening { read_only, durability, ..Opening::default() }).await
     }
 
     /// Opens the database and finds the project. A command that writes applies the configuration's rules first.
@@ -146,11 +147,12 @@ impl Shell {
         let named = self.named_project()?;
         let request = self.globals.request_id.as_deref().map(RequestId::parse).transpose();
         let request = request.map_err(|invalid| invalid.at("--request-id"))?;
-        let store = self.open_store(access, config.durability.unwrap_or_default()).await?;
+        let database = self.open_store(access, config.durability.unwrap_or_default()).await?;
+        let store = database.store();
         let mut session = Session {
-            engine: Engine::new(Arc::clone(&store) as Arc<dyn Store>),
             projects: store.projects().await?,
-            store,
+            engine: Engine::new(store),
+            database,
             out: self.out,
             caller,
             request,
@@ -180,6 +182,11 @@ impl Shell {
 }
 
 impl Session {
+    /// The store, for reads that no query of the engine's is for.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        self.engine.store()
+    }
+
     /// The project at hand, for commands that need one.
     pub(crate) fn project(&self) -> Result<&Project, Failure> {
         match &self.chosen {
@@ -249,7 +256,7 @@ impl Session {
     }
 }
 
-/// Opens a database, with its path in what goes wrong.
+/// Opens a file, with its path in what goes wrong.
 pub(crate) async fn open(options: SqliteOptions) -> Result<Arc<SqliteStore>, Failure> {
     let path = options.path.clone();
     if path.is_dir() {
@@ -364,7 +371,7 @@ fn parse_actor(text: &str) -> Result<ActorClaim, Failure> {
 }
 
 fn no_database(location: &Location) -> Failure {
-    let path = location.path.display();
+    let path = location.place.shown();
     Failure::environment(match location.origin {
         Origin::Named => format!("there is no database at {path}: `docket init` or `docket mcp` makes one"),
         Origin::Found | Origin::DataFolder => {

@@ -1,14 +1,43 @@
-//! What an operator does: checks of what the database keeps beside the rows.
+//! What an operator does: all rows as of one moment, and checks of what the database keeps beside them.
 
-use docket_core::store::StoreError;
+use docket_core::model::Project;
+use docket_core::store::{ScanPage, ScanTable, StoreError};
 
 use crate::PostgresStore;
+use crate::error::store_error;
+use crate::pool::Lease;
+use crate::read;
 use crate::script::Script;
 
 /// Findings of one check that are told; the rest would say no more.
 const FINDINGS: usize = 100;
 
+/// The database as it was at one moment, however long it is looked at.
+#[derive(Debug)]
+pub struct Frozen {
+    lease: Lease,
+}
+
+impl Frozen {
+    /// All projects, by slug.
+    pub async fn projects(&mut self) -> Result<Vec<Project>, StoreError> {
+        read::all_projects(&mut self.lease).await
+    }
+
+    /// Every row of a table in a stable order, a page at a time.
+    pub async fn scan(&mut self, table: ScanTable, after: Option<String>) -> Result<ScanPage, StoreError> {
+        read::scan(&mut self.lease, table, after.as_deref()).await
+    }
+}
+
 impl PostgresStore {
+    /// Looks at the database as it is now, while others go on writing. Keeps a connection until it is dropped.
+    pub async fn frozen(&self) -> Result<Frozen, StoreError> {
+        let mut lease = self.lease().await?;
+        lease.freeze().await.map_err(store_error)?;
+        Ok(Frozen { lease })
+    }
+
     /// Everything that is wrong with the tables and indexes; empty when nothing is.
     pub async fn integrity(&self) -> Result<Vec<String>, StoreError> {
         let most = Script::limit(FINDINGS);
@@ -42,9 +71,9 @@ impl PostgresStore {
 
     /// Gives room back that removed rows have left, and counts what the planner wants to know.
     pub async fn compact(&self) -> Result<(), StoreError> {
-        let mut link = self.connector.connect().await.map_err(crate::error::store_error)?;
+        let mut link = self.connector.connect().await.map_err(store_error)?;
         for table in ["projects", "rules", "items", "edges", "notes", "events", "answers"] {
-            link.send(&format!("VACUUM (ANALYZE) {table}")).await.map_err(crate::error::store_error)?;
+            link.send(&format!("VACUUM (ANALYZE) {table}")).await.map_err(store_error)?;
         }
         link.close().await;
         Ok(())

@@ -77,12 +77,11 @@ pub(crate) fn open_error(error: sqlx::Error, user: &str, place: &str) -> StoreEr
             "the server has no such database ({said}): make it with CREATE DATABASE ... ENCODING 'UTF8'"
         )),
         Some(code) if code == code::NO_PRIVILEGE => StoreError::Unfit(no_privilege(user, &said)),
-        Some(_) => store_error(error),
         None if matches!(error, sqlx::Error::Tls(_)) => StoreError::Unfit(format!(
             "no encrypted connection to {place} could be made ({error}): check sslmode and sslrootcert in the address"
         )),
         None if is_lost(&error) => StoreError::Away(format!("{place}: {error}")),
-        None => store_error(error),
+        Some(_) | None => store_error(error),
     }
 }
 

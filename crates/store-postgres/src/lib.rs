@@ -33,6 +33,7 @@ use docket_core::store::{
     StoreError, Unit,
 };
 
+pub use admin::Frozen;
 pub use options::PostgresOptions;
 
 use context::Context;

@@ -76,6 +76,12 @@ impl Link {
         self.send(&format!("BEGIN ISOLATION LEVEL READ COMMITTED{statements}")).await
     }
 
+    /// Begins to see the database as it is at this moment. The connection is thrown away when it is given back.
+    pub(crate) async fn freeze(&mut self) -> Result<(), sqlx::Error> {
+        self.in_transaction = true;
+        self.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
+    }
+
     /// Ends the transaction.
     pub(crate) async fn commit(&mut self) -> Result<(), sqlx::Error> {
         self.send("COMMIT").await?;

@@ -121,7 +121,7 @@ impl Locked {
         // Two claims that get in each other's way would each not see the other.
         let keeps_others_out = !(after.touches.is_empty() && after.needs.is_empty());
         let places_claim = after.claim.is_some() && before.claim != after.claim;
-        !moves && !(keeps_others_out && places_claim)
+        !(moves || keeps_others_out && places_claim)
     }
 }
 

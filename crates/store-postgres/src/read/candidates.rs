@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use docket_core::model::Tag;
 use docket_core::store::{Candidates, Scope};
 use uuid::Uuid;
 
@@ -40,12 +41,11 @@ pub(super) fn add_of_project(
         add_busy(statement);
     }
     if let Some(wanted) = &scope.candidates {
-        let select = match picked {
-            Some(ids) => among(script, wanted, ids),
-            None => {
-                let most = wanted.limit.saturating_add(1);
-                best(script, statement, wanted, most, ["free", "unblocked", "lapsed"], Locking::No)
-            }
+        let select = if let Some(ids) = picked {
+            among(script, wanted, ids)
+        } else {
+            let most = wanted.limit.saturating_add(1);
+            best(script, statement, wanted, most, ["free", "unblocked", "lapsed"], Locking::No)
         };
         statement.part("picked (id, rank, number, pk)", &select);
         statement.ids("picked", "id", "rank, number, pk", "picked");
@@ -211,7 +211,7 @@ fn conditions(script: &mut Script, wanted: &Candidates) -> String {
         let _ = write!(fits, " AND r.item_type = {item_type}");
     }
     if !wanted.tags.is_empty() {
-        let tags = script.texts(wanted.tags.iter().map(|tag| tag.as_str()));
+        let tags = script.texts(wanted.tags.iter().map(Tag::as_str));
         let _ = write!(fits, " AND r.tags ?| {tags}");
     }
     if let Some((rank, number)) = wanted.after {

@@ -1,5 +1,6 @@
 //! Lists: items that match a filter, one page of them.
 
+use docket_core::model::Tag;
 use docket_core::store::{ClaimState, Filter, Found, Order, ProjectRef, SortBy, StoreError, TimeRange};
 use serde::Deserialize;
 
@@ -63,7 +64,7 @@ fn conditions(script: &mut Script, filter: &Filter) -> String {
         fits.push(format!("i.words @@ {words}::tsquery"));
     }
     if !filter.tags.is_empty() {
-        let tags = script.texts(filter.tags.iter().map(|tag| tag.as_str()));
+        let tags = script.texts(filter.tags.iter().map(Tag::as_str));
         fits.push(format!("i.tags <> '[]' AND i.tags ?| {tags}"));
     }
     match filter.parent {

@@ -24,7 +24,7 @@ const RULE_CHANGES: usize = 4;
 /// What a locking statement returned.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Taken {
+struct Locks {
     mine: Packed,
     taken: Packed,
     skipped: bool,
@@ -48,10 +48,10 @@ pub(crate) async fn lock(
     Names::of(scope).add(&mut script, &mut statement);
     candidates::add_locks(&mut script, &mut statement, scope);
     statement.finish(&mut script);
-    let taken: Taken = link.ask(script).await?;
-    locked.items.extend(taken.mine.0.iter().chain(&taken.taken.0));
-    locked.skipped |= taken.skipped;
-    Ok(scope.candidates.as_ref().map(|_| taken.taken.0.iter().map(|id| id.as_uuid()).collect()))
+    let locks: Locks = link.ask(script).await?;
+    locked.items.extend(locks.mine.0.iter().chain(&locks.taken.0));
+    locked.skipped |= locks.skipped;
+    Ok(scope.candidates.as_ref().map(|_| locks.taken.0.iter().map(|id| id.as_uuid()).collect()))
 }
 
 /// Shows a scope in one round trip, or two when a project's rules are not known yet. Of ready work only what was picked
