@@ -88,14 +88,16 @@ CREATE INDEX items_ready ON items (project_id, role, rank, number) WHERE holder 
 -- The same for work that has no open blocker and yet is not offered.
 CREATE INDEX items_unblocked ON items (project_id, role, rank, number)
     WHERE holder IS NULL AND role <> 4 AND NOT offered AND blockers = 0;
--- Claims by expiry: the expired ones are ready work again.
-CREATE INDEX items_claimed ON items (project_id, claim_expires_at) WHERE holder IS NOT NULL;
+-- Claims by expiry: the expired ones are ready work again. These say "claimed" by another column than `items_held` does:
+-- a holder's own claims must be looked for there, and the planner, which knows little of what comes and goes so quickly,
+-- would take either.
+CREATE INDEX items_claimed ON items (project_id, claim_expires_at) WHERE claimed_at IS NOT NULL;
 -- Claims that keep others from work: few among all.
 CREATE INDEX items_busy ON items (project_id, claim_expires_at)
-    WHERE holder IS NOT NULL AND (touches <> '[]' OR needs <> '[]');
+    WHERE claimed_at IS NOT NULL AND (touches <> '[]' OR needs <> '[]');
 CREATE INDEX items_held ON items (holder, project_id) WHERE holder IS NOT NULL;
 CREATE INDEX items_claimed_children ON items (parent_id, claim_expires_at)
-    WHERE holder IS NOT NULL AND parent_id IS NOT NULL;
+    WHERE claimed_at IS NOT NULL AND parent_id IS NOT NULL;
 CREATE INDEX items_tags ON items USING gin (tags) WHERE tags <> '[]';
 CREATE INDEX items_words ON items USING gin (words);
 

@@ -41,8 +41,14 @@ impl Connector {
 
     pub(crate) async fn connect(self: &Arc<Self>) -> Result<Link, sqlx::Error> {
         // Behind a pooler the statements of one connection may end up on another, which does not know them.
-        let kept = if self.options.pooled { 0 } else { options::PREPARED_STATEMENTS };
-        let server = self.options.server.clone().statement_cache_capacity(kept);
+        let server = self.options.server.clone();
+        let server = if self.options.pooled {
+            server.statement_cache_capacity(0)
+        } else {
+            // To plan a statement takes longer than to run it, and its plan does not depend on its values.
+            let settings = [("plan_cache_mode", "force_generic_plan"), ("jit", "off")];
+            server.statement_cache_capacity(options::PREPARED_STATEMENTS).options(settings)
+        };
         let connection =
             tokio::time::timeout(options::CONNECT_WAIT, server.connect()).await.map_err(|_| sqlx::Error::PoolTimedOut)??;
         Ok(Link {
@@ -106,8 +112,22 @@ impl Link {
         Ok(())
     }
 
-    /// Runs a statement that returns one row: one JSON text. Reads that.
+    /// Runs a statement that returns one row: one JSON text. Reads that. Outside a transaction it is asked once more where
+    /// the connection turns out to have been idle for too long.
     pub(crate) async fn ask<T: DeserializeOwned>(&mut self, script: Script) -> Result<T, Trouble> {
+        if self.fresh || self.in_transaction {
+            return self.ask_once(script).await;
+        }
+        match self.ask_once(script.clone()).await {
+            Err(Trouble::Sql(error)) if is_lost(&error) => {
+                *self = self.connector.connect().await.map_err(Trouble::Sql)?;
+                self.ask_once(script).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn ask_once<T: DeserializeOwned>(&mut self, script: Script) -> Result<T, Trouble> {
         // A pooler may give each message another server unless they are in one transaction, and a statement is prepared by
         // one message and run by the next.
         let wrapped = self.connector.options.pooled && !self.in_transaction;
@@ -184,7 +204,7 @@ impl Pool {
 
     /// Takes in a connection that was opened for something else.
     pub(crate) fn adopt(&self, link: Link) {
-        self.idle().push(link);
+        self.idle().push(Link { fresh: false, used: Instant::now(), ..link });
     }
 
     /// A connection; `None` when none becomes free in time.
@@ -267,9 +287,7 @@ impl DerefMut for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(mut link) = self.link.take().filter(|link| link.whole && !link.in_transaction) {
-            link.fresh = false;
-            link.used = Instant::now();
+        if let Some(link) = self.link.take().filter(|link| link.whole && !link.in_transaction) {
             self.pool.adopt(link);
         }
     }

@@ -80,14 +80,7 @@ impl Watch {
     /// Reads how far events go and tells waiters.
     pub(crate) async fn look(&self) -> Result<Head, StoreError> {
         let mut lease = self.pool.lease().await?.ok_or(StoreError::Overloaded)?;
-        let mut seen = read::head(&mut lease).await;
-        if let Err(crate::error::Trouble::Sql(error)) = &seen
-            && lease.may_be_stale(error)
-        {
-            lease.renew().await.map_err(crate::error::store_error)?;
-            seen = read::head(&mut lease).await;
-        }
-        let seen = seen?;
+        let seen = read::head(&mut lease).await?;
         self.head.send_if_modified(|known| {
             let newer = seen.number > *known;
             *known = seen.number.max(*known);

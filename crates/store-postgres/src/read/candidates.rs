@@ -114,7 +114,7 @@ fn add_busy(statement: &mut Statement) {
         "busy",
         "json_build_array(i.id, i.touches, i.needs)",
         &format!(
-            "meant m JOIN items i ON i.project_id = m.id AND i.holder IS NOT NULL \
+            "meant m JOIN items i ON i.project_id = m.id AND i.claimed_at IS NOT NULL \
              AND (i.touches <> '[]' OR i.needs <> '[]') AND (i.claim_expires_at IS NULL OR i.claim_expires_at > {NOW})"
         ),
     );
@@ -152,7 +152,7 @@ fn best(
         // What has to be waited for comes first: nobody waits while it holds ready work.
         Locking::SkipTaken => ("AND (SELECT count(*) FROM mine) >= 0", "FOR NO KEY UPDATE OF r SKIP LOCKED"),
     };
-    let end = format!("{first} ORDER BY r.rank, r.number, r.pk LIMIT {most} {lock}");
+    let end = format!("{first} ORDER BY r.rank, r.number LIMIT {most} {lock}");
     let mut branches = Vec::new();
     let mut add = |name: &str, statement: &mut Statement, select: &str| {
         statement.part(&format!("{name} (id, rank, number, pk)"), select);
@@ -173,7 +173,7 @@ fn best(
         }
         let lapsed =
             if wanted.include_claimed { "true".to_owned() } else { format!("r.claim_expires_at <= {NOW}") };
-        ways.push((lapsed_name, format!("r.holder IS NOT NULL AND {lapsed} AND {}", ready(wanted))));
+        ways.push((lapsed_name, format!("r.claimed_at IS NOT NULL AND {lapsed} AND {}", ready(wanted))));
         for (name, way) in ways {
             let select = format!(
                 "SELECT x.id, x.rank, x.number, x.pk FROM meant m CROSS JOIN LATERAL ( \

@@ -66,7 +66,7 @@ fn compose_children(context: &Context, parents: &[ItemId]) -> Script {
         "json_build_array(id, claimed, expired)",
         &format!(
             "(SELECT p.id, count(*) AS claimed, count(*) FILTER (WHERE c.claim_expires_at <= {NOW}) AS expired \
-             FROM parents p JOIN items c ON c.parent_id = p.id AND c.holder IS NOT NULL GROUP BY p.id) t"
+             FROM parents p JOIN items c ON c.parent_id = p.id AND c.claimed_at IS NOT NULL GROUP BY p.id) t"
         ),
     );
     statement.finish(&mut script);
@@ -100,7 +100,7 @@ fn compose_claims(context: &Context, project: &ProjectRef) -> Script {
     let mut script = Script::default();
     let mut statement = Statement::with_clock(&mut script, &context.clock);
     let meant = named_project(&mut script, project).unwrap_or_else(|| "SELECT id FROM projects".to_owned());
-    let claimed = "items i ON i.project_id = m.id AND i.holder IS NOT NULL";
+    let claimed = "items i ON i.project_id = m.id AND i.claimed_at IS NOT NULL";
     statement.part("meant (id)", &meant);
     statement.result("all", "(SELECT count(*) FROM meant m JOIN items i ON i.project_id = m.id)");
     statement.result("claimed", &format!("(SELECT count(*) FROM meant m JOIN {claimed})"));
