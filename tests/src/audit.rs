@@ -7,6 +7,7 @@ use std::path::Path;
 use docket_core::model::{Claim, Event, ItemId, Timestamp, Verb};
 use docket_core::store::{EventFilter, ScanRows, ScanTable, Store};
 use docket_core::testing::World;
+use docket_store_postgres::{PostgresOptions, PostgresStore};
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 
 /// Everything in a database.
@@ -32,6 +33,31 @@ pub fn check(database: &Path) -> World {
     check_claims(&world.events);
     check_times(&world.events);
     world
+}
+
+/// Everything in a database on a server.
+pub fn read_server(url: &str) -> World {
+    on_server(url, async |store| read_store(store).await)
+}
+
+/// Reads a database on a server and checks the same.
+pub fn check_server(url: &str) -> World {
+    on_server(url, async |store| check_store(store).await)
+}
+
+fn on_server(url: &str, look: impl AsyncFnOnce(&PostgresStore) -> World) -> World {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.unwrap_or_else(|error| panic!("no runtime: {error}"));
+    runtime.block_on(async {
+        let options = PostgresOptions::parse(url).unwrap_or_else(|error| panic!("its address: {error}"));
+        let store =
+            PostgresStore::open(options).await.unwrap_or_else(|error| panic!("it does not open: {error:?}"));
+        let damage = store.integrity().await.unwrap_or_else(|error| panic!("integrity: {error:?}"));
+        assert!(damage.is_empty(), "the database is damaged: {damage:?}");
+        let world = look(&store).await;
+        store.close().await;
+        world
+    })
 }
 
 /// Reads an open store and checks the same, but for the order of times: transactions of a server that do not meet may

@@ -167,7 +167,7 @@ fn address(url: &str, name: &str) -> String {
 pub struct Cluster {
     folder: PathBuf,
     /// Held for as long as the cluster is used.
-    _share: File,
+    share: File,
 }
 
 impl Cluster {
@@ -183,11 +183,23 @@ impl Cluster {
         if let Ok(folder) = fs::read_to_string(&note)
             && runs(Path::new(&folder))
         {
-            return Self { folder: PathBuf::from(folder), _share: users };
+            return Self { folder: PathBuf::from(folder), share: users };
         }
         let folder = start(&desk);
         fs::write(&note, folder.display().to_string()).unwrap_or_else(|error| panic!("{}: {error}", note.display()));
-        Self { folder, _share: users }
+        Self { folder, share: users }
+    }
+
+    /// Gives our share back, and stops the cluster at once where nobody else has one. The guard would do so a little later.
+    pub fn leave(self) {
+        let door = open(&desk().join("door"));
+        let alone = door.lock().is_ok() && self.share.unlock().is_ok() && self.share.try_lock().is_ok();
+        if alone {
+            let mut stop = as_other(programs().join("pg_ctl"));
+            stop.arg("-D").arg(self.folder.join("data")).args(["-m", "immediate", "stop"]).current_dir("/");
+            quiet(&mut stop);
+            let _ = fs::remove_dir_all(&self.folder);
+        }
     }
 
     /// The address of its first database.
@@ -223,21 +235,11 @@ fn start(desk: &Path) -> PathBuf {
     let folder = tempfile::Builder::new().prefix("docket-pg-").tempdir();
     // The guard removes it.
     let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}")).keep();
-    let other = other_user();
-    if let Some((user, group)) = &other {
-        let number = |text: &String| text.parse().ok();
+    if let Some((user, group)) = other_user() {
+        let number = |text: String| text.parse().ok();
         std::os::unix::fs::chown(&folder, number(user), number(group))
             .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     }
-    let as_other = |program: PathBuf| match &other {
-        None => Command::new(program),
-        Some((user, group)) => {
-            let mut command = Command::new("setpriv");
-            command.args([&format!("--reuid={user}"), &format!("--regid={group}"), "--clear-groups", "--"]);
-            command.arg(program);
-            command
-        }
-    };
     let data = folder.join("data");
     // With rules of a language for the order of texts, where the server knows any: ours must not depend on them.
     let made = [&["--locale-provider=icu", "--icu-locale=en-US"][..], &[]].into_iter().any(|locale| {
@@ -282,6 +284,15 @@ fn guard(desk: &Path, folder: &Path, stop: &Command) {
     assert!(started.is_ok(), "no process watches over the test cluster: {started:?}");
 }
 
+/// A command as the user that the server runs as.
+fn as_other(program: PathBuf) -> Command {
+    let Some((user, group)) = other_user() else { return Command::new(program) };
+    let mut command = Command::new("setpriv");
+    command.args([&format!("--reuid={user}"), &format!("--regid={group}"), "--clear-groups", "--"]);
+    command.arg(program);
+    command
+}
+
 fn quiet(command: &mut Command) -> bool {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
@@ -310,7 +321,6 @@ fn programs() -> PathBuf {
     }
     let root = fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0);
     if root && Path::new("/usr/bin/apt-get").exists() {
-        eprintln!("no Postgres here: installing Debian's");
         let mut update = Command::new("apt-get");
         quiet(update.args(["update", "-q"]));
         let mut install = Command::new("apt-get");

@@ -195,7 +195,8 @@ impl Normal {
             if let Some(id) = is_id(36).filter(|id| id.contains('-')) {
                 let next = self.0.len();
                 let number = *self.0.entry(id.to_owned()).or_insert(next);
-                made.push_str(&format!("#{number}"));
+                made.push('#');
+                made.push_str(&number.to_string());
                 rest = &rest[36..];
             } else if let Some(length) = time_length(rest) {
                 made.push('T');
@@ -353,7 +354,7 @@ fn next_query(project: &ProjectRef) -> NextQuery {
 }
 
 fn script(seed: u64, grounds: &[Ground; 2]) {
-    let mut workflow = if seed % 2 == 0 { Workflow::standard() } else { Workflow::task_orchestrator() };
+    let mut workflow = if seed.is_multiple_of(2) { Workflow::standard() } else { Workflow::task_orchestrator() };
     workflow.claims.per_agent = u32::try_from(seed % 3).expect("small");
     let mut stages = grounds.each_ref().map(|ground| ground.script(seed, &workflow));
     let mut dice = Dice::new(seed ^ 0x5eed);

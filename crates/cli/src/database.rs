@@ -125,6 +125,8 @@ fn refused(place: &Place, error: StoreError) -> Failure {
         tracing::debug!(error = source, "the database cannot be opened");
     }
     let hint = match &error {
+        // It says where it looked.
+        StoreError::Away(_) => return crate::exit::plain(error).into(),
         StoreError::Foreign => {
             ": its schema is empty, or holds tables of something else. `docket init` makes Docket's tables in an empty one"
         }

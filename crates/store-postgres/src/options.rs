@@ -45,11 +45,15 @@ pub(crate) const OLDEST_SERVER: i64 = 130_000;
 const POOLED: &str = "docket_pooled";
 /// How many units of work may run at the same time: `?docket_connections=16`.
 const CONNECTIONS: &str = "docket_connections";
+/// Where to listen for messages, past a pooler: `?docket_listen=HOST:PORT`.
+const LISTEN: &str = "docket_listen";
 
 /// How a database is reached.
 #[derive(Clone)]
 pub struct PostgresOptions {
     pub(crate) server: PgConnectOptions,
+    /// Where messages of other processes are heard: the server itself, where a pooler stands before it.
+    pub(crate) listen: PgConnectOptions,
     /// Whether to make the tables when there are none.
     pub create: bool,
     /// Whether to read alone.
@@ -76,8 +80,10 @@ impl PostgresOptions {
         let server = PgConnectOptions::from_str(&theirs).map_err(|_| {
             unfit("this is no address of a Postgres database: write postgres://USER@HOST:PORT/DATABASE".to_owned())
         })?;
+        let server = server.application_name("docket").extra_float_digits(None).disable_statement_logging();
         let mut options = Self {
-            server: server.application_name("docket").extra_float_digits(None).disable_statement_logging(),
+            listen: server.clone(),
+            server,
             create: false,
             read_only: false,
             pooled: false,
@@ -94,6 +100,11 @@ impl PostgresOptions {
                     let count: Option<usize> = value.parse().ok();
                     let count = count.filter(|count| (1..=1000).contains(count));
                     options.connections = count.ok_or_else(|| bad("a number from 1 to 1000"))?;
+                }
+                LISTEN => {
+                    let place = value.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+                    let (host, port): (&str, u16) = place.ok_or_else(|| bad("HOST:PORT"))?;
+                    options.listen = options.listen.host(host).port(port);
                 }
                 _ => return Err(unfit(format!("{key} means nothing in the address of a database"))),
             }
@@ -147,17 +158,19 @@ mod tests {
     #[test]
     fn an_address_says_what_is_ours_and_what_is_not() {
         let options = PostgresOptions::parse(
-            "postgres://ann:secret@db.example:6432/work?sslmode=require&docket_pooled=true&docket_connections=4",
+            "postgres://ann:secret@db.example:6432/work?sslmode=require&docket_pooled=true&docket_connections=4&docket_listen=direct:5432",
         );
         let options = options.expect("an address");
         assert!(options.pooled);
         assert_eq!(options.connections, 4);
         assert_eq!(options.place(), "postgres://db.example:6432/work");
+        assert_eq!((options.listen.get_host(), options.listen.get_port()), ("direct", 5432));
         assert!(!format!("{options:?}").contains("secret"));
         for bad in [
             "postgres://h/d?docket_pooled=maybe",
             "postgres://h/d?docket_connections=0",
             "postgres://h/d?docket_color=red",
+            "postgres://h/d?docket_listen=nowhere",
             "postgres://h:port/d",
         ] {
             assert!(matches!(PostgresOptions::parse(bad), Err(StoreError::Unfit(_))), "{bad}");

@@ -148,7 +148,7 @@ impl Watch {
 
     /// Listens until the connection is lost.
     async fn hear(&self) -> Result<(), sqlx::Error> {
-        let server = self.connector.options.server.clone();
+        let server = self.connector.options.listen.clone();
         let pool = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
         let mut listener = PgListener::connect_with(&pool.connect_lazy_with(server)).await?;
         listener.ignore_pool_close_event(true);

@@ -38,6 +38,8 @@ pub(crate) struct Writer {
 enum Attempt {
     /// It is committed, or there was nothing to commit.
     Done,
+    /// It is written and not committed. Only a planted bug answers so.
+    Uncommitted,
     /// It has to be decided again; whether because it must be alone or because it lost a race.
     Again(Lost),
 }
@@ -85,6 +87,13 @@ impl Writer {
         loop {
             let lost = match self.attempt(&mut lease, unit.as_mut(), turn).await? {
                 Attempt::Done => return Ok(()),
+                Attempt::Uncommitted => {
+                    tokio::spawn(async move {
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        lease.commit().await
+                    });
+                    return Ok(());
+                }
                 Attempt::Again(lost) => lost,
             };
             match lost {
@@ -138,6 +147,9 @@ impl Writer {
                 return Ok(Attempt::Again(Lost::Race));
             }
             Err(trouble) => return self.give_up(lease, trouble).await,
+        }
+        if planted(Bug::AnswerBeforeCommit) {
+            return Ok(Attempt::Uncommitted);
         }
         // Whether a commit that was not answered has happened, nobody knows: it is never tried again.
         lease.commit().await.map_err(store_error)?;

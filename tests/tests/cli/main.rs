@@ -10,4 +10,5 @@ mod exits;
 mod export;
 mod first_day;
 mod help;
+mod postgres;
 mod verbs;

@@ -281,28 +281,3 @@ async fn a_cursor_passes_over_nothing() {
         assert_eq!(seen.len() as u64, all, "an event was passed over");
     }
 }
-
-/// How many claims a second, by how many connections: run by hand.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "a measurement"]
-async fn claims_a_second() {
-    for connections in [1_usize, 4, 16] {
-        let database = Database::new();
-        let (stores, _) = two_servers(&database, 4000).await;
-        database.run("ANALYZE");
-        let stores = [Arc::clone(&stores[0])];
-        let begun = Instant::now();
-        let trips = stores[0].round_trips();
-        crowd(&stores, connections, |number, engine, _| async move {
-            for round in 0..1600 / connections {
-                let wanted = ClaimNext { project: project(), wanted: Wanted::default(), ttl: None };
-                let agent = format!("agent-{number}-{round}");
-                engine.run(call(&agent), wanted).await.expect("an offer").held.expect("work");
-            }
-        })
-        .await;
-        let seconds = begun.elapsed().as_secs_f64();
-        let trips = stores[0].round_trips() - trips;
-        eprintln!("{connections} connections: {:.0} claims/s, {:.1} trips a claim, {} retries", 1600.0 / seconds, trips as f64 / 1600.0, stores[0].retries());
-    }
-}

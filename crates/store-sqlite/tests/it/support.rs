@@ -1,15 +1,13 @@
 //! A database in a folder of its own, and small units of work to fill it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use docket_core::model::{
-    Claim, Derived, Edge, EdgeId, EdgeKind, Event, EventId, Fence, Item, ItemId, KeyPrefix, Name, Note, NoteId,
+    Derived, Edge, EdgeId, EdgeKind, Event, EventId, Fence, Item, ItemId, KeyPrefix, Name, Note, NoteId,
     Priority, Project, ProjectId, Role, Slug, Summary, Text, Timestamp, Title, UnitId, Verb,
 };
-use docket_core::store::{
-    Candidates, ChangeSet, ItemChange, ProjectRef, Scope, Slice, Step, Store, StoreError, Touched, Unit,
-};
+use docket_core::store::{ChangeSet, Scope, Slice, Step, Store, StoreError, Unit};
 use docket_core::workflow::{Schemas, Workflow};
 use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
 use tempfile::TempDir;
@@ -110,16 +108,6 @@ pub(crate) fn note(item: &Item, key: &str, body: &str) -> Note {
     }
 }
 
-pub(crate) fn claim(holder: &str, expires_at: Option<i64>) -> Claim {
-    Claim {
-        holder: name(holder),
-        claimed_at: Timestamp::from_millis(10),
-        expires_at: expires_at.map(Timestamp::from_millis),
-        original_claimed_at: Timestamp::from_millis(9),
-        ttl_seconds: 60,
-    }
-}
-
 pub(crate) fn event(project: ProjectId, item: Option<ItemId>, verb: Verb, at: Timestamp) -> Event {
     Event {
         seq: 0,
@@ -149,82 +137,6 @@ impl Unit for Put {
     }
 }
 
-/// Changes one item that it has seen.
-pub(crate) struct Edit<F>(pub(crate) ItemId, pub(crate) Touched, pub(crate) F);
-
-impl<F: FnMut(&mut Item) + Send + 'static> Unit for Edit<F> {
-    fn scope(&self) -> Scope {
-        Scope { items: vec![self.0.into()], ..Scope::default() }
-    }
-
-    fn decide(&mut self, seen: &Slice) -> Step {
-        let Some(before) = seen.items.get(&self.0) else { return Step::Nothing };
-        let mut item = before.clone();
-        (self.2)(&mut item);
-        let change = ItemChange { item, read_version: before.version, read_fence: before.fence.0, touched: self.1 };
-        let record = event(before.project, Some(before.id), Verb::Edited, seen.now);
-        Step::Commit(Box::new(ChangeSet { changed_items: vec![change], events: vec![record], ..ChangeSet::default() }))
-    }
-}
-
-/// Finds the best ready item and claims it.
-pub(crate) struct ClaimBest {
-    pub(crate) project: ProjectId,
-    pub(crate) holder: Name,
-    pub(crate) got: Arc<Mutex<Vec<ItemId>>>,
-}
-
-impl Unit for ClaimBest {
-    fn scope(&self) -> Scope {
-        Scope {
-            project: ProjectRef::Id(self.project),
-            held_by: Some(self.holder.clone()),
-            busy: true,
-            candidates: Some(best(8)),
-            ..Scope::default()
-        }
-    }
-
-    fn decide(&mut self, seen: &Slice) -> Step {
-        let Some(id) = seen.candidates.rows.first() else { return Step::Nothing };
-        let before = &seen.items[id];
-        assert!(before.live_claim(seen.now).is_none(), "a live claim was offered");
-        let mut item = before.clone();
-        item.fence.0 += 1;
-        item.claim = Some(Claim {
-            holder: self.holder.clone(),
-            claimed_at: seen.now,
-            expires_at: Some(seen.now.plus_seconds(900)),
-            original_claimed_at: seen.now,
-            ttl_seconds: 900,
-        });
-        self.got.lock().expect("no panic").push(*id);
-        let change = ItemChange {
-            item,
-            read_version: before.version,
-            read_fence: before.fence.0,
-            touched: Touched { claim: true, ..Touched::default() },
-        };
-        let record = event(before.project, Some(before.id), Verb::Claimed, seen.now);
-        Step::Commit(Box::new(ChangeSet { changed_items: vec![change], events: vec![record], ..ChangeSet::default() }))
-    }
-}
-
-/// Ready work in the queue, only what may be handed out.
-pub(crate) fn best(limit: usize) -> Candidates {
-    Candidates {
-        role: Role::Queue,
-        parent: None,
-        under: None,
-        tags: Vec::new(),
-        item_type: None,
-        include_claimed: false,
-        offered_only: true,
-        after: None,
-        limit,
-    }
-}
-
 /// A store on a file in a folder of its own, with one project.
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
@@ -251,10 +163,6 @@ impl Bench {
 
     pub(crate) async fn put_items(&self, items: &[Item]) {
         self.put(ChangeSet { new_items: items.to_vec(), ..ChangeSet::default() }).await;
-    }
-
-    pub(crate) async fn edit(&self, id: ItemId, touched: Touched, change: impl FnMut(&mut Item) + Send + 'static) {
-        self.store.execute(Box::new(Edit(id, touched, change))).await.expect("the item is changed");
     }
 
     pub(crate) async fn get(&self, id: ItemId) -> Option<Item> {
