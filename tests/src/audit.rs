@@ -50,8 +50,7 @@ fn on_server(url: &str, look: impl AsyncFnOnce(&PostgresStore) -> World) -> Worl
     let runtime = runtime.unwrap_or_else(|error| panic!("no runtime: {error}"));
     runtime.block_on(async {
         let options = PostgresOptions::parse(url).unwrap_or_else(|error| panic!("its address: {error}"));
-        let store =
-            PostgresStore::open(options).await.unwrap_or_else(|error| panic!("it does not open: {error:?}"));
+        let store = PostgresStore::open(options).await.unwrap_or_else(|error| panic!("it does not open: {error:?}"));
         let damage = store.integrity().await.unwrap_or_else(|error| panic!("integrity: {error:?}"));
         assert!(damage.is_empty(), "the database is damaged: {damage:?}");
         let world = look(&store).await;

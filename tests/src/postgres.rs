@@ -69,7 +69,9 @@ impl Database {
     /// Asks it a question whose answer is one text.
     pub fn ask(&self, question: &str) -> String {
         let (url, question) = (self.url(), question.to_owned());
-        apart(async move { testing::ask(&url, &question).await.unwrap_or_else(|error| panic!("{question}: {error:?}")) })
+        apart(
+            async move { testing::ask(&url, &question).await.unwrap_or_else(|error| panic!("{question}: {error:?}")) },
+        )
     }
 
     /// Opens it.
@@ -110,9 +112,9 @@ pub fn server() -> &'static str {
 fn template() -> &'static str {
     static TEMPLATE: OnceLock<String> = OnceLock::new();
     TEMPLATE.get_or_init(|| {
-        let hash = SCHEMA.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        let hash = SCHEMA
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
         let name = format!("docket_template_{hash:016x}");
         // Several programs may come at once: a name in the making tells the one that makes it from those that wait.
         let found = format!("SELECT count(*)::text FROM pg_database WHERE datname = '{name}'");
@@ -308,10 +310,15 @@ fn other_user() -> Option<(String, String)> {
     let find = |name: &str| {
         known.lines().find_map(|line| {
             let fields: Vec<&str> = line.split(':').collect();
-            (fields.first() == Some(&name)).then(|| Some(((*fields.get(2)?).to_owned(), (*fields.get(3)?).to_owned())))?
+            (fields.first() == Some(&name))
+                .then(|| Some(((*fields.get(2)?).to_owned(), (*fields.get(3)?).to_owned())))?
         })
     };
-    Some(find("postgres").or_else(|| find("nobody")).unwrap_or_else(|| panic!("Postgres refuses root, and no other user is known")))
+    Some(
+        find("postgres")
+            .or_else(|| find("nobody"))
+            .unwrap_or_else(|| panic!("Postgres refuses root, and no other user is known")),
+    )
 }
 
 /// The folder of Postgres' programs: on the path, else where Debian has them, else after installing them.

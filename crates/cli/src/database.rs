@@ -167,7 +167,10 @@ mod tests {
         for (url, shown) in [
             ("postgres://ann:se:cret@db/work", "postgres://ann@db/work"),
             ("postgres://ann:p%40ss@db:5433/work?sslmode=require", "postgres://ann@db:5433/work?sslmode=require"),
-            ("postgres://db/work?user=ann&password=secret&sslmode=require", "postgres://db/work?user=ann&sslmode=require"),
+            (
+                "postgres://db/work?user=ann&password=secret&sslmode=require",
+                "postgres://db/work?user=ann&sslmode=require",
+            ),
             ("postgres:///work?password=secret", "postgres:///work"),
             ("postgres://ann@db", "postgres://ann@db"),
         ] {

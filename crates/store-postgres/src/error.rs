@@ -97,9 +97,8 @@ pub(crate) fn no_privilege(user: &str, said: &str) -> String {
 pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) => true,
-        _ => code_of(error).is_some_and(|code| {
-            code.starts_with(code::CONNECTION_CLASS) || code.starts_with(code::INTERVENTION_CLASS)
-        }),
+        _ => code_of(error)
+            .is_some_and(|code| code.starts_with(code::CONNECTION_CLASS) || code.starts_with(code::INTERVENTION_CLASS)),
     }
 }
 

@@ -82,7 +82,8 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
     }
     let inside = look_inside(&mut link, connector).await?;
     if !inside.may_read || !(inside.may_write || options.read_only || found.standby) {
-        let said = if inside.may_read { "it may read the tables, not write them" } else { "it may not read the tables" };
+        let said =
+            if inside.may_read { "it may read the tables, not write them" } else { "it may not read the tables" };
         return Err(StoreError::Unfit(no_privilege(options.server.get_username(), said)));
     }
     Ok(link)

@@ -49,8 +49,9 @@ impl Connector {
             let settings = [("plan_cache_mode", "force_generic_plan"), ("jit", "off")];
             server.statement_cache_capacity(options::PREPARED_STATEMENTS).options(settings)
         };
-        let connection =
-            tokio::time::timeout(options::CONNECT_WAIT, server.connect()).await.map_err(|_| sqlx::Error::PoolTimedOut)??;
+        let connection = tokio::time::timeout(options::CONNECT_WAIT, server.connect())
+            .await
+            .map_err(|_| sqlx::Error::PoolTimedOut)??;
         Ok(Link {
             connection,
             connector: Arc::clone(self),

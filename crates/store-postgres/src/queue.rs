@@ -134,8 +134,7 @@ fn item_of(note: NoteId, seen: &Slice) -> Option<ItemId> {
 fn lock_name(kind: u64, parts: &[&str]) -> i64 {
     // FNV-1a, since every process of every version must find the same name.
     let bytes = parts.iter().flat_map(|part| part.bytes().chain(std::iter::once(0)));
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     (kind | ((hash ^ (hash >> 48)) & 0xffff_ffff_ffff)).cast_signed()
 }

@@ -138,7 +138,10 @@ impl Watch {
             match self.hear().await {
                 Ok(()) => wait = BACKOFF,
                 Err(error) => {
-                    tracing::debug!(error = &error as &dyn std::error::Error, "messages of other processes are not heard");
+                    tracing::debug!(
+                        error = &error as &dyn std::error::Error,
+                        "messages of other processes are not heard"
+                    );
                     wait = (wait * 2).min(BACKOFF_MOST);
                 }
             }

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use docket_core::model::{EdgeKind, Event, Item, Role, Timestamp, Verb};
-use docket_core::store::{
-    ChangeSet, ChildTally, ClaimTally, EventFilter, ProjectRef, ScanRows, ScanTable, Scope,
-};
+use docket_core::store::{ChangeSet, ChildTally, ClaimTally, EventFilter, ProjectRef, ScanRows, ScanTable, Scope};
 
 use super::support::{Bench, child, claim, edge, event, item, note, project};
 

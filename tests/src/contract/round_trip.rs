@@ -5,9 +5,7 @@ use docket_core::model::{
     ActorClaim, ActorKind, Attribution, Complexity, Outcome, Priority, RequestId, Role, Summary, Tag, Text, Timestamp,
     Title, Verb, Verification,
 };
-use docket_core::store::{
-    AnswerKey, ChangeSet, EventFilter, NoteReach, ProjectRef, Scope, StoredAnswer, Touched,
-};
+use docket_core::store::{AnswerKey, ChangeSet, EventFilter, NoteReach, ProjectRef, Scope, StoredAnswer, Touched};
 
 use super::support::{Bench, claim, edge, event, item, name, note};
 

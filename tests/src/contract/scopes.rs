@@ -2,9 +2,7 @@
 
 use docket_core::limits;
 use docket_core::model::{EdgeKind, Item, ItemId, ItemRef, Key, Project, ProjectId, Role};
-use docket_core::store::{
-    Around, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, WaitEdge,
-};
+use docket_core::store::{Around, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, WaitEdge};
 use uuid::Uuid;
 
 use super::support::{Bench, child, edge, item, name, new_uuid, note, project};

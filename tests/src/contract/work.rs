@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering;
 
-
 use super::support::{Bench, Put, best, child, claim, item, name, project};
 
 const FAR: i64 = 4_000_000_000_000;

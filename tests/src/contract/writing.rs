@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use docket_core::model::{EdgeKind, Item, ItemId, Title, Verb};
 use docket_core::store::{
-    Around, ChangeSet, ClaimState, EdgeReach, Filter, ItemChange, NoteReach, Scope, Slice, Step, StoreError, Touched, Unit,
+    Around, ChangeSet, ClaimState, EdgeReach, Filter, ItemChange, NoteReach, Scope, Slice, Step, StoreError, Touched,
+    Unit,
 };
 
 use super::support::{Bench, ClaimBest, Edit, Put, child, edge, event, item, name, note};

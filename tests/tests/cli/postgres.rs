@@ -53,7 +53,8 @@ fn work_is_done_on_a_server_as_in_a_file() {
         office.ok(&["item", "add", title]);
     }
     let list = office.json(&["item", "list", "--sort", "title", "--order", "asc"]);
-    let titles: Vec<&str> = list["items"].as_array().expect("items").iter().map(|item| item["title"].as_str().expect("a title")).collect();
+    let titles: Vec<&str> =
+        list["items"].as_array().expect("items").iter().map(|item| item["title"].as_str().expect("a title")).collect();
     assert_eq!(titles, ["Zebra crossing", "apple pie", "Äpfel"], "by code point, whatever the server's language");
     assert_eq!(office.json(&["search", "apfel"])["total"], json!(1));
     office.ok(&["link", "W-1", "blocks", "W-2"]);
@@ -67,11 +68,11 @@ fn work_is_done_on_a_server_as_in_a_file() {
     office.ok(&["export", "all.jsonl"]);
     let file = Desk::bare();
     std::fs::copy(office.desk.file("all.jsonl"), file.file("all.jsonl")).expect("a copy");
-    file.ok(&["import", "all.jsonl"]);
+    file.ok(&["import", "all.jsonl", "--create"]);
     file.ok(&["doctor"]);
     let other = Office::bare();
     std::fs::copy(office.desk.file("all.jsonl"), other.desk.file("all.jsonl")).expect("a copy");
-    other.ok(&["import", "all.jsonl"]);
+    other.ok(&["import", "all.jsonl", "--create"]);
     assert!(other.ok(&["doctor"]).contains("nothing is wrong"));
     other.ok(&["export", "again.jsonl"]);
     assert_eq!(other.desk.read("again.jsonl"), office.desk.read("all.jsonl"), "not a row is lost on the way");

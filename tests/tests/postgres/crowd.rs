@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use docket_core::Engine;
 use docket_core::command::{
-    Advance, Change, Claim, ClaimNext, ClaimRequest, Create, EdgeSpec, Edit, Link, MoveRequest, NewItem, NotePut, Patch,
-    PutNotes, SetProject, Wanted,
+    Advance, Change, Claim, ClaimNext, ClaimRequest, Create, EdgeSpec, Edit, Link, MoveRequest, NewItem, NotePut,
+    Patch, PutNotes, SetProject, Wanted,
 };
 use docket_core::engine::Call;
 use docket_core::model::{
@@ -116,7 +116,8 @@ async fn claims_never_overlap() {
                         engine.run(call(&agent), claim).await.expect("an outcome");
                     }
                     4 => {
-                        let claim = Claim { project: project(), claims: vec![], releases: vec![item], ready_only: false };
+                        let claim =
+                            Claim { project: project(), claims: vec![], releases: vec![item], ready_only: false };
                         engine.run(call(&agent), claim).await.expect("an outcome");
                     }
                     _ => {
@@ -166,11 +167,13 @@ async fn work_that_collides_is_handed_out_one_by_one() {
     let database = Database::new();
     let (stores, ids) = two_servers(&database, 12).await;
     let engine = Engine::new(Arc::clone(&stores[0]) as Arc<dyn Store>);
-    let patches = ids.iter().map(|id| Patch {
-        touches: Some(vec![Name::parse("src/**").expect("a name")]),
-        ..Patch::of(ItemRef::Id(*id))
-    });
-    engine.run(call("maker"), Edit { project: project(), patches: patches.collect(), atomic: true }).await.expect("edited");
+    let patches = ids
+        .iter()
+        .map(|id| Patch { touches: Some(vec![Name::parse("src/**").expect("a name")]), ..Patch::of(ItemRef::Id(*id)) });
+    engine
+        .run(call("maker"), Edit { project: project(), patches: patches.collect(), atomic: true })
+        .await
+        .expect("edited");
     let given = Arc::new(AtomicU64::new(0));
     crowd(&stores, 12, |number, engine, _| {
         let given = Arc::clone(&given);
@@ -199,17 +202,27 @@ async fn the_graph_stays_sound() {
                 let agent = format!("agent-{number}");
                 let moved = |trigger| Advance {
                     project: project(),
-                    moves: vec![MoveRequest { item: a.clone(), target: Target::Trigger(trigger), summary: None, by: None, fence: None }],
+                    moves: vec![MoveRequest {
+                        item: a.clone(),
+                        target: Target::Trigger(trigger),
+                        summary: None,
+                        by: None,
+                        fence: None,
+                    }],
                     atomic: false,
                 };
                 let outcome = match dice.roll(6) {
                     0..=2 => {
-                        let edge = EdgeSpec { from: a, to: b, kind: EdgeKind::Blocks, unblock_at: None, inverse: false };
+                        let edge =
+                            EdgeSpec { from: a, to: b, kind: EdgeKind::Blocks, unblock_at: None, inverse: false };
                         engine.run(call(&agent), Link { project: project(), edges: vec![edge] }).await.err()
                     }
                     3 => {
                         let patch = Patch { parent: Change::Set(b), ..Patch::of(a) };
-                        engine.run(call(&agent), Edit { project: project(), patches: vec![patch], atomic: true }).await.err()
+                        engine
+                            .run(call(&agent), Edit { project: project(), patches: vec![patch], atomic: true })
+                            .await
+                            .err()
                     }
                     4 => engine.run(call(&agent), moved(Trigger::Complete)).await.err(),
                     _ => engine.run(call(&agent), moved(Trigger::Reopen)).await.err(),

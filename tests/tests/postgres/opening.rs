@@ -54,11 +54,16 @@ async fn what_belongs_to_others_is_left_alone() {
     assert!(matches!(refusal(&database.url(), true).await, StoreError::Foreign));
     assert_eq!(database.ask("SELECT count(*)::text FROM pg_tables WHERE schemaname = 'public'"), "1");
     // In a schema of its own it is welcome.
-    database.run("CREATE SCHEMA work; ALTER ROLE CURRENT_USER IN DATABASE current SET search_path = work"
-        .replace("DATABASE current", &format!("DATABASE {}", database.ask("SELECT current_database()")))
-        .as_str());
+    database.run(
+        "CREATE SCHEMA work; ALTER ROLE CURRENT_USER IN DATABASE current SET search_path = work"
+            .replace("DATABASE current", &format!("DATABASE {}", database.ask("SELECT current_database()")))
+            .as_str(),
+    );
     open(&database.url(), true).await.expect("a schema of its own").close().await;
-    assert_eq!(database.ask("SELECT count(*)::text FROM pg_tables WHERE schemaname = 'work' AND tablename = 'items'"), "1");
+    assert_eq!(
+        database.ask("SELECT count(*)::text FROM pg_tables WHERE schemaname = 'work' AND tablename = 'items'"),
+        "1"
+    );
 }
 
 #[tokio::test]
@@ -77,7 +82,8 @@ async fn what_an_operator_must_mend_is_said() {
     let role = format!("guest_{}", uuid::Uuid::new_v4().simple());
     database.run(&format!("CREATE ROLE {role} LOGIN"));
     must_say(&refusal(&database.url_for(&role), false).await, &[&role, "GRANT"]);
-    database.run(&format!("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}; GRANT SELECT ON events_seq TO {role}"));
+    database
+        .run(&format!("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}; GRANT SELECT ON events_seq TO {role}"));
     must_say(&refusal(&database.url_for(&role), false).await, &[&role, "not write"]);
     let options = PostgresOptions::parse(&database.url_for(&role)).expect("an address").read_only(true);
     let store = PostgresStore::open(options).await.expect("to read, it may");
@@ -88,7 +94,8 @@ async fn what_an_operator_must_mend_is_said() {
     must_say(&refusal(&database.url_for("nobody_we_know"), false).await, &["nobody_we_know", "pg_hba.conf"]);
     let nowhere = database.url().replace("docket_test_", "no_such_");
     must_say(&refusal(&nowhere, true).await, &["CREATE DATABASE"]);
-    database.run(&format!("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}; REVOKE ALL ON events_seq FROM {role}"));
+    database
+        .run(&format!("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}; REVOKE ALL ON events_seq FROM {role}"));
     database.run(&format!("DROP ROLE {role}"));
     let away = refusal("postgres://docket@127.0.0.1:1/docket", true).await;
     assert!(matches!(&away, StoreError::Away(said) if said.contains("127.0.0.1:1")), "{away:?}");

@@ -81,7 +81,8 @@ async fn callers_that_go_away_leave_nothing_open() {
     store.execute(put(something())).await.expect("the next writer is fine");
     let made = database.ask("SELECT count(*)::text FROM items");
     assert_eq!(made, "120", "a unit runs to its end without its caller");
-    let idle = "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'";
+    let idle =
+        "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'";
     assert_eq!(database.ask(idle), "0", "nothing is left open");
 }
 

@@ -4,7 +4,6 @@
 //! is whole: the rows are what the events say, and a retry of the request takes effect once. Planted bug it catches:
 //! events written in a transaction of their own, after the rows.
 
-use docket_tests::mcp::Server;
 use serde_json::{Value, json};
 
 use crate::fleet::{Place, actor, must_fail_with};

@@ -61,8 +61,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     drop(progress);
     store.close().await;
     let bytes = std::fs::metadata(&path).map_or(0, |file| file.len());
-    let done =
-        BackedUp { database: shell.location()?.place.shown(), backup: path.display().to_string(), bytes };
+    let done = BackedUp { database: shell.location()?.place.shown(), backup: path.display().to_string(), bytes };
     shell
         .out
         .answer(&done, |_| vec![format!("wrote {} ({} KiB)", escape::line(&done.backup), done.bytes.div_ceil(1024))])

@@ -23,17 +23,9 @@ pub(crate) struct Clients {
 impl Clients {
     pub(crate) fn new(database: &Place, project: &Slug, surface: &str) -> Self {
         let command = std::env::current_exe().map_or_else(|_| "docket".to_owned(), |path| path.display().to_string());
-        let args: Vec<String> = [
-            "--db",
-            &database.word(),
-            "mcp",
-            "--surface",
-            surface,
-            "--project",
-            project.as_str(),
-        ]
-        .map(ToOwned::to_owned)
-        .to_vec();
+        let args: Vec<String> = ["--db", &database.word(), "mcp", "--surface", surface, "--project", project.as_str()]
+            .map(ToOwned::to_owned)
+            .to_vec();
         let server = json!({ "command": command, "args": args });
         let words: Vec<String> = std::iter::once(&command).chain(&args).map(|word| shell_word(word)).collect();
         Self {

@@ -46,8 +46,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     }
     let is_new = location.place.is_missing()?;
     let durability = config.durability.unwrap_or_default();
-    let database =
-        Database::open(&location.place, Opening { create: true, durability, ..Opening::default() }).await?;
+    let database = Database::open(&location.place, Opening { create: true, durability, ..Opening::default() }).await?;
     if is_new {
         crate::output::remark(&format!("docket: made a new database, {}", location.place.shown()));
     }

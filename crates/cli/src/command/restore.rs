@@ -48,7 +48,8 @@ struct Restored {
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     crate::logging::start(&shell.around, None)?;
     let place = shell.location()?.place;
-    let database = place.file("pg_restore puts a backup back that pg_dump made; `docket import` reads what `docket export` wrote")?;
+    let database = place
+        .file("pg_restore puts a backup back that pg_dump made; `docket import` reads what `docket export` wrote")?;
     let database = database.to_owned();
     let backup = resolve(&shell.around, &args.path);
     if !exists(&backup)? {

@@ -93,9 +93,7 @@ impl Surroundings {
             return Ok(Location { place: Place::File(path), origin: Origin::Found });
         }
         match &self.data_folder {
-            Some(folder) => {
-                Ok(Location { place: Place::File(folder.join("docket.db")), origin: Origin::DataFolder })
-            }
+            Some(folder) => Ok(Location { place: Place::File(folder.join("docket.db")), origin: Origin::DataFolder }),
             None => Err(Failure::environment(
                 "no Docket database here, and neither HOME nor XDG_DATA_HOME says where your own would be: \
                  run `docket init`, or name a database with --db",
@@ -115,9 +113,7 @@ fn parse_database(cwd: &Path, named: &str) -> Result<Place, Failure> {
     let path = match scheme {
         None => named,
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("sqlite") => rest.strip_prefix("//").unwrap_or(rest),
-        Some((scheme, _))
-            if scheme.eq_ignore_ascii_case("postgres") || scheme.eq_ignore_ascii_case("postgresql") =>
-        {
+        Some((scheme, _)) if scheme.eq_ignore_ascii_case("postgres") || scheme.eq_ignore_ascii_case("postgresql") => {
             return Ok(Place::Server(named.to_owned()));
         }
         Some((scheme, _)) => {

@@ -378,7 +378,11 @@ fn a_worktree_finds_what_its_main_checkout_has() {
     let config = Configuration::load(&place, None).expect("a file");
     assert_eq!(config.files, [main.join("sub/docket.toml")], "the same place in the main checkout");
     write(&tree.join(".docket/docket.db"), "");
-    assert_eq!(place.database(None).expect("a place").place, Place::File(tree.join(".docket/docket.db")), "its own comes first");
+    assert_eq!(
+        place.database(None).expect("a place").place,
+        Place::File(tree.join(".docket/docket.db")),
+        "its own comes first"
+    );
 }
 
 #[test]

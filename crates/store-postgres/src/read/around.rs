@@ -71,10 +71,8 @@ pub(super) fn add_named(script: &mut Script, statement: &mut Statement, scope: &
     }
     if !scope.note_ids.is_empty() {
         let ids = script.uuids(scope.note_ids.iter().map(|id| id.as_uuid()));
-        statement.part(
-            "named_notes (note, id)",
-            &format!("SELECT n.id, n.item_id FROM notes n WHERE n.id = ANY({ids})"),
-        );
+        statement
+            .part("named_notes (note, id)", &format!("SELECT n.id, n.item_id FROM notes n WHERE n.id = ANY({ids})"));
         statement.rows("notes", NOTE, "named_notes m JOIN notes n ON n.id = m.note");
         shown.push("named_notes");
     }

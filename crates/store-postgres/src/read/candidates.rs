@@ -171,8 +171,7 @@ fn best(
         if !wanted.offered_only {
             ways.push((unblocked_name, "NOT r.offered AND r.blockers = 0 AND r.holder IS NULL".to_owned()));
         }
-        let lapsed =
-            if wanted.include_claimed { "true".to_owned() } else { format!("r.claim_expires_at <= {NOW}") };
+        let lapsed = if wanted.include_claimed { "true".to_owned() } else { format!("r.claim_expires_at <= {NOW}") };
         ways.push((lapsed_name, format!("r.claimed_at IS NOT NULL AND {lapsed} AND {}", ready(wanted))));
         for (name, way) in ways {
             let select = format!(

@@ -94,7 +94,9 @@ fn conditions(script: &mut Script, filter: &Filter) -> String {
     match filter.claim {
         None => {}
         Some(ClaimState::Claimed) => {
-            fits.push(format!("i.claimed_at IS NOT NULL AND (i.claim_expires_at IS NULL OR i.claim_expires_at > {NOW})"));
+            fits.push(format!(
+                "i.claimed_at IS NOT NULL AND (i.claim_expires_at IS NULL OR i.claim_expires_at > {NOW})"
+            ));
         }
         Some(ClaimState::Expired) => fits.push(format!("i.claimed_at IS NOT NULL AND i.claim_expires_at <= {NOW}")),
         Some(ClaimState::Unclaimed) => fits.push("i.holder IS NULL".to_owned()),

@@ -104,10 +104,8 @@ fn compose_claims(context: &Context, project: &ProjectRef) -> Script {
     statement.part("meant (id)", &meant);
     statement.result("all", "(SELECT count(*) FROM meant m JOIN items i ON i.project_id = m.id)");
     statement.result("claimed", &format!("(SELECT count(*) FROM meant m JOIN {claimed})"));
-    statement.result(
-        "expired",
-        &format!("(SELECT count(*) FROM meant m JOIN {claimed} AND i.claim_expires_at <= {NOW})"),
-    );
+    statement
+        .result("expired", &format!("(SELECT count(*) FROM meant m JOIN {claimed} AND i.claim_expires_at <= {NOW})"));
     statement.finish(&mut script);
     script
 }

@@ -3,8 +3,8 @@
 use docket_core::model::{Edge, EdgeId, EdgeKind, ItemId, Role};
 use serde::Deserialize;
 
-use super::code::Code;
 use super::Millis;
+use super::code::Code;
 
 /// A row `e` of `edges`, in the order of [`EdgeRow`].
 pub(crate) const EDGE: &str =

@@ -6,8 +6,8 @@ use docket_core::model::{
 };
 use serde::Deserialize;
 
-use super::code::Code;
 use super::Millis;
+use super::code::Code;
 
 /// A row `i` of `items`, in the order of [`ItemRow`].
 pub(crate) const ITEM: &str = "json_build_array(i.id, i.project_id, i.number, i.parent_id, i.depth, \

@@ -3,8 +3,8 @@
 use docket_core::model::{Attribution, ItemId, Name, Note, NoteHead, NoteId, Role, Text};
 use serde::Deserialize;
 
-use super::code::Code;
 use super::Millis;
+use super::code::Code;
 
 /// A row `n` of `notes`, in the order of [`NoteRow`].
 pub(crate) const NOTE: &str = "json_build_array(n.id, n.item_id, n.key, n.phase, n.body, n.attribution, \

@@ -88,7 +88,8 @@ pub(super) fn add_changed(script: &mut Script, writes: &mut Writes, changes: &[I
         let rows: Vec<Vec<Cell>> = changes
             .iter()
             .map(|change| {
-                let mut row = vec![change.item.id.as_uuid().into(), change.read_version.into(), change.read_fence.into()];
+                let mut row =
+                    vec![change.item.id.as_uuid().into(), change.read_version.into(), change.read_fence.into()];
                 row.extend(groups.iter().flat_map(|(_, values)| values(&change.item)));
                 row
             })

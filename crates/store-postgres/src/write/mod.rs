@@ -48,12 +48,7 @@ impl Writes {
 }
 
 /// Writes a change set; says no when something has changed since it was read, and then the transaction must be undone.
-pub(crate) async fn write(
-    link: &mut Link,
-    changes: &ChangeSet,
-    seen: &Slice,
-    now: Timestamp,
-) -> Result<bool, Trouble> {
+pub(crate) async fn write(link: &mut Link, changes: &ChangeSet, seen: &Slice, now: Timestamp) -> Result<bool, Trouble> {
     let mut script = Script::default();
     let mut writes = Writes::default();
     rest::add_projects(&mut script, &mut writes, changes, seen);

@@ -172,9 +172,9 @@ impl Rows {
 fn array(kind: Kind, cells: Vec<Cell>) -> Value {
     match kind {
         Kind::Id => Value::Ids(cells.into_iter().map(|cell| if let Cell::Id(id) = cell { id } else { None }).collect()),
-        Kind::Int => {
-            Value::Ints(cells.into_iter().map(|cell| if let Cell::Int(number) = cell { number } else { None }).collect())
-        }
+        Kind::Int => Value::Ints(
+            cells.into_iter().map(|cell| if let Cell::Int(number) = cell { number } else { None }).collect(),
+        ),
         Kind::Bool => Value::Bools(
             cells.into_iter().map(|cell| if let Cell::Bool(flag) = cell { Some(flag) } else { None }).collect(),
         ),

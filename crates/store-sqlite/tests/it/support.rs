@@ -1,11 +1,11 @@
 //! A database in a folder of its own, and small units of work to fill it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use docket_core::model::{
-    Derived, Edge, EdgeId, EdgeKind, Event, EventId, Fence, Item, ItemId, KeyPrefix, Name, Note, NoteId,
-    Priority, Project, ProjectId, Role, Slug, Summary, Text, Timestamp, Title, UnitId, Verb,
+    Derived, Edge, EdgeId, EdgeKind, Event, EventId, Fence, Item, ItemId, KeyPrefix, Name, Note, NoteId, Priority,
+    Project, ProjectId, Role, Slug, Summary, Text, Timestamp, Title, UnitId, Verb,
 };
 use docket_core::store::{ChangeSet, Scope, Slice, Step, Store, StoreError, Unit};
 use docket_core::workflow::{Schemas, Workflow};
