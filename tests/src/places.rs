@@ -21,6 +21,11 @@ pub fn postgres() -> Box<dyn Place> {
     Box::new(PostgresPlace { database: Database::new(), pooled: false })
 }
 
+/// A database that a test has done something to.
+pub fn on(database: Database) -> Box<dyn Place> {
+    Box::new(PostgresPlace { database, pooled: false })
+}
+
 /// The same as behind a pooler that hands connections out by transaction.
 pub fn pooled_postgres() -> Box<dyn Place> {
     Box::new(PostgresPlace { database: Database::new(), pooled: true })

@@ -237,11 +237,25 @@ async fn the_graph_stays_sound() {
 }
 
 /// P18: a reader that goes by its cursor meets every event once, while writers commit in another order than they took
-/// their numbers. The bug this would catch: a head that is the highest number committed.
+/// their numbers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cursor_passes_over_nothing() {
+    assert_eq!(passed_over(&Database::new()).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn and_a_head_that_is_the_highest_number_committed_would_be_seen() {
     let database = Database::new();
-    let (stores, ids) = two_servers(&database, 40).await;
+    database.run(
+        "CREATE OR REPLACE FUNCTION docket_head(OUT head bigint, OUT settled boolean) LANGUAGE plpgsql VOLATILE AS $$ \
+         BEGIN SELECT coalesce(max(seq), 0) INTO head FROM events; settled := true; END $$",
+    );
+    assert!(passed_over(&database).await > 0, "the planted bug was not seen");
+}
+
+/// How many events readers do not meet, one that waits and one that asks all the time.
+async fn passed_over(database: &Database) -> u64 {
+    let (stores, ids) = two_servers(database, 40).await;
     let over = Arc::new(AtomicBool::new(false));
     let readers: Vec<_> = [(0, true), (1, false)]
         .into_iter()
@@ -287,10 +301,12 @@ async fn a_cursor_passes_over_nothing() {
     .await;
     over.store(true, Ordering::Relaxed);
     let all: u64 = database.ask("SELECT count(*)::text FROM events").parse().expect("a number");
+    let mut missed = 0;
     for reader in readers {
         let seen = reader.await.expect("no panic");
         let distinct: BTreeSet<u64> = seen.iter().copied().collect();
         assert_eq!(distinct.len(), seen.len(), "an event was met twice");
-        assert_eq!(seen.len() as u64, all, "an event was passed over");
+        missed += all - u64::try_from(seen.len()).expect("few");
     }
+    missed
 }
