@@ -34,6 +34,22 @@ pub(crate) struct Writer {
     queued: AtomicUsize,
 }
 
+/// A place among the units that run or wait; given back however the unit ends.
+struct Place(Arc<Writer>);
+
+impl Place {
+    fn take(writer: &Arc<Writer>) -> Self {
+        writer.queued.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(writer))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.queued.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// How an attempt ended.
 enum Attempt {
     /// It is committed, or there was nothing to commit.
@@ -62,16 +78,11 @@ impl Writer {
 
     /// Runs a unit to its commit; turned away at once when too many wait.
     pub(crate) async fn execute(self: &Arc<Self>, unit: Box<dyn Unit>) -> Result<(), StoreError> {
-        if self.queued.fetch_add(1, Ordering::Relaxed) >= QUEUED_UNITS + self.connector.options.connections {
-            self.queued.fetch_sub(1, Ordering::Relaxed);
+        let place = Place::take(self);
+        if self.queued.load(Ordering::Relaxed) > QUEUED_UNITS + self.connector.options.connections {
             return Err(StoreError::Overloaded);
         }
-        let writer = Arc::clone(self);
-        let running = tokio::spawn(async move {
-            let done = writer.run(unit).await;
-            writer.queued.fetch_sub(1, Ordering::Relaxed);
-            done
-        });
+        let running = tokio::spawn(async move { place.0.run(unit).await });
         running.await.unwrap_or_else(|_| Err(failed("a unit of work was given up")))
     }
 
