@@ -69,6 +69,7 @@ pub(crate) fn call() -> Result<Call> {
         policy: DegradedMode::default(),
         request: None,
         requester: None,
+        access: Arc::default(),
         seed: Uuid::new_v4().as_u128(),
     })
 }

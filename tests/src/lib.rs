@@ -11,3 +11,5 @@ pub mod mcp;
 pub mod places;
 pub mod postgres;
 pub mod program;
+pub mod scopes;
+pub mod web;

@@ -24,7 +24,10 @@ pub const VARIABLE: &str = "DOCKET_TEST_POSTGRES";
 const ROLE: &str = "docket";
 
 /// Databases are copied from one that was migrated once; another schema is another template.
-const SCHEMA: &str = include_str!("../../migrations/postgres/0001_init.sql");
+const SCHEMA: &str = concat!(
+    include_str!("../../migrations/postgres/0001_init.sql"),
+    include_str!("../../migrations/postgres/0002_keys.sql")
+);
 
 /// A database of its own, removed when it is dropped.
 #[derive(Debug)]

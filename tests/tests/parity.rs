@@ -176,6 +176,7 @@ impl Stage for Real {
             policy: DegradedMode::default(),
             request: None,
             requester: None,
+            access: Arc::default(),
             seed: self.calls.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835),
         }
     }

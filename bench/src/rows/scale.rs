@@ -120,7 +120,8 @@ async fn time(base: &Base, kind: Kind, items: u32, place: u32, leaf: u32) -> Res
         }
         Kind::Advance => {
             let target = Target::Trigger(Trigger::Start);
-            let request = MoveRequest { item: named(leaf), target, summary: None, by: None, fence: None };
+            let request =
+                MoveRequest { item: named(leaf), target, summary: None, by: None, fence: None, expected_version: None };
             let moved = engine.run(call()?, Advance { project, moves: vec![request], atomic: true }).await?;
             ensure!(matches!(moved.results.as_slice(), [MoveResult::Applied(_)]), "a leaf was not started");
         }

@@ -73,6 +73,8 @@ pub(crate) enum Verb {
     Init(command::init::Args),
     /// Serve agents over MCP on standard input and output
     Mcp(command::mcp::Args),
+    /// Serve REST, MCP and live events over HTTP
+    Serve(command::serve::Args),
     /// Make, show, list, change and remove items
     #[command(subcommand)]
     Item(command::item::Act),
@@ -106,6 +108,9 @@ pub(crate) enum Verb {
     /// List, show, make and change projects
     #[command(subcommand)]
     Project(command::project::Act),
+    /// Make, list, revoke and rotate the keys that callers over the network are known by
+    #[command(subcommand)]
+    Key(command::key::Act),
     /// Look at the whole database and say what is wrong with it
     Doctor(command::doctor::Args),
     /// Write a whole copy of the database to a new file

@@ -14,7 +14,7 @@ static STARTED: OnceLock<()> = OnceLock::new();
 const DEFAULT: &str = "warn,docket_core::engine=error,rmcp=error";
 
 /// Starts the log, once: as the environment says, else as the configuration says, else warnings.
-pub(crate) fn start(around: &Surroundings, configured: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn start(around: &Surroundings, configured: Option<&str>, json: bool) -> Result<(), Failure> {
     if STARTED.set(()).is_err() {
         return Ok(());
     }
@@ -25,6 +25,12 @@ pub(crate) fn start(around: &Surroundings, configured: Option<&str>) -> Result<(
             docket_core::echo(filter)
         ))
     })?;
+    if json {
+        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).json();
+        // Somebody else's log in the same process would be as good.
+        _ = log.flatten_event(true).with_current_span(true).with_span_list(false).try_init();
+        return Ok(());
+    }
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

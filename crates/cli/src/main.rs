@@ -5,6 +5,7 @@ mod command;
 mod config;
 mod database;
 mod exit;
+mod gate;
 mod logging;
 mod names;
 mod output;
@@ -35,14 +36,25 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<(), Failure> {
     let out = Output::new(cli.globals.json);
-    let shell = Shell { around: Surroundings::read()?, globals: cli.globals, out };
-    if shell.around.log_filter.is_some() {
-        logging::start(&shell.around, None)?;
+    let shell = Shell { around: Surroundings::read()?, globals: cli.globals, out, opened: std::sync::Mutex::default() };
+    let serves = matches!(cli.verb, args::Verb::Serve(_));
+    // A server's configuration says in which form it logs.
+    if shell.around.log_filter.is_some() && !serves {
+        logging::start(&shell.around, None, false)?;
     }
-    // One thread is enough: SQLite has threads of its own.
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    // One thread is enough where there is one caller: SQLite has threads of its own.
+    let mut runtime = if serves {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
+    };
+    let runtime = runtime
         .enable_all()
         .build()
         .map_err(|error| Failure::environment(format!("the program cannot start its runtime: {error}")))?;
-    runtime.block_on(command::run(&shell, cli.verb))
+    runtime.block_on(async {
+        let done = command::run(&shell, cli.verb).await;
+        shell.close().await;
+        done
+    })
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use docket_core::command::SetProject;
 use docket_core::engine::Call;
@@ -12,7 +12,7 @@ use docket_core::model::{
     ActorClaim, ActorKind, Attribution, DegradedMode, Item, ItemId, ItemRef, Key, Name, Project, ProjectId, RequestId,
     Slug, Verification,
 };
-use docket_core::store::{Around, ProjectRef, Store, StoreError};
+use docket_core::store::{Around, ProjectRef, StoreError};
 use docket_core::{Code, Engine, Error, Kind, Reason, echo, limits};
 use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
 
@@ -30,6 +30,8 @@ pub(crate) struct Shell {
     pub(crate) globals: Globals,
     pub(crate) around: Surroundings,
     pub(crate) out: Output,
+    /// What was opened, to be closed when the command has ended.
+    pub(crate) opened: Mutex<Vec<Database>>,
 }
 
 /// What a command does to the database.
@@ -82,6 +84,7 @@ impl Caller {
             policy: self.policy,
             request: None,
             requester: None,
+            access: Arc::default(),
             seed: uuid::Uuid::new_v4().as_u128(),
         }
     }
@@ -92,7 +95,7 @@ impl Shell {
     pub(crate) fn configuration(&self) -> Result<Configuration, Failure> {
         let explicit = self.globals.config.as_deref().or(self.around.docket_config.as_deref());
         let config = Configuration::load(&self.around, explicit.map(Path::new))?;
-        crate::logging::start(&self.around, config.log_level)?;
+        crate::logging::start(&self.around, config.log_level, config.log_json)?;
         for warning in &config.warnings {
             tracing::warn!("{}", crate::output::escape::line(warning));
         }
@@ -137,7 +140,22 @@ impl Shell {
             return Err(no_database(&location));
         }
         let read_only = access == Access::Read;
-        Database::open(&location.place, Opening { read_only, durability, ..Opening::default() }).await
+        let opening = Opening { read_only, durability, ..Opening::default() };
+        let database = Database::open(&location.place, opening).await?;
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(database.clone());
+        Ok(database)
+    }
+
+    /// Lets go of what a command has opened: other processes are told of what it wrote before this one ends.
+    pub(crate) async fn close(&self) {
+        let opened = std::mem::take(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner));
+        for database in opened {
+            match database {
+                // Nobody has to be told about a file, and what was committed to it is there.
+                Database::Sqlite(_) => {}
+                Database::Postgres(store) => store.close().await,
+            }
+        }
     }
 
     /// Opens the database and finds the project. A command that writes applies the configuration's rules first.
@@ -159,6 +177,9 @@ impl Shell {
             chosen: Chosen::None(Box::new(Error::not_found("no project"))),
         };
         session.chosen = choose(&session.projects, named.as_ref(), config.project.slug.as_ref())?;
+        if let Chosen::One(id, true) = session.chosen {
+            session.engine = session.engine.limited_to(session.engine.access().narrowed_to(id));
+        }
         let Ok(project) = session.project().cloned() else { return Ok(session) };
         match access {
             Access::Read => {
@@ -182,11 +203,6 @@ impl Shell {
 }
 
 impl Session {
-    /// The store, for reads that no query of the engine's is for.
-    pub(crate) fn store(&self) -> &Arc<dyn Store> {
-        self.engine.store()
-    }
-
     /// The project at hand, for commands that need one.
     pub(crate) fn project(&self) -> Result<&Project, Failure> {
         match &self.chosen {
@@ -202,6 +218,11 @@ impl Session {
     /// The same as the engine wants it.
     pub(crate) fn project_ref(&self) -> Result<ProjectRef, Failure> {
         Ok(ProjectRef::Id(self.project()?.id))
+    }
+
+    /// The engine without the limit to the project that was named: for what is about the database as a whole.
+    pub(crate) fn everywhere(&self) -> Engine {
+        self.engine.limited_to(docket_core::access::Access::default())
     }
 
     /// Where items named on the command line are looked up: keys and ids mean the same in the whole database, so it is

@@ -6,6 +6,7 @@ use crate::limits;
 use crate::model::{ItemId, Role};
 
 /// Whether trying again can help.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -18,6 +19,7 @@ pub enum Kind {
 }
 
 /// The class of a failure, stable across surfaces.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Code {
@@ -56,6 +58,7 @@ impl Code {
 }
 
 /// The precise cause, for programs. Each has a line in `docs/errors.md`.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names are the documentation; docs/errors.md explains each")]
@@ -95,6 +98,14 @@ pub enum Reason {
     RequestIdReused,
     RefusedByGate,
     RejectedByPolicy,
+    CredentialMissing,
+    BadCredential,
+    KeyRevoked,
+    KeyExpired,
+    ProofRejected,
+    ProfileTooLow,
+    RateLimited,
+    OutOfScope,
     ActorRequired,
     ProjectRequired,
     StoreBusy,
@@ -105,6 +116,11 @@ pub enum Reason {
     StoreForeign,
     StoreFailed,
     NotConfigured,
+    Unauthenticated,
+    WrongHost,
+    BadMedia,
+    TooSlow,
+    Overloaded,
 }
 
 impl Reason {
@@ -115,8 +131,7 @@ impl Reason {
 }
 
 /// A value that may not enter the model. Made by the parsing constructors of [`crate::model`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[error("{message}")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invalid {
     /// The precise cause.
     pub reason: Reason,
@@ -143,7 +158,33 @@ impl Invalid {
     }
 }
 
+/// Between the reason and the message in the alternate form; no message holds it.
+const ALTERNATE: char = '\u{1f}';
+
+/// The message; in the alternate form (`{:#}`) the reason before it. Serde hands on nothing of an error but how it is
+/// written, and [`crate::wire`] wants the reason.
+impl std::fmt::Display for Invalid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if f.alternate() {
+            write!(f, "{}{ALTERNATE}", self.reason.as_str())?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+impl Invalid {
+    /// Reads the alternate form.
+    pub(crate) fn from_alternate(text: &str) -> Option<Self> {
+        let (reason, message) = text.split_once(ALTERNATE)?;
+        let reason = serde_json::from_value(serde_json::Value::String(reason.to_owned())).ok()?;
+        Some(Self::new(reason, message))
+    }
+}
+
 /// The gates of a move, in the order in which they are reported.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gate {
@@ -173,6 +214,7 @@ impl Gate {
 }
 
 /// One gate's no: what is missing and how to mend it.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refusal {
@@ -216,6 +258,7 @@ impl Refusal {
 }
 
 /// A blocker that has not reached the role its edge waits for.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Blocker {
@@ -228,6 +271,7 @@ pub struct Blocker {
 }
 
 /// Why a request failed.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 #[serde(rename_all = "camelCase")]

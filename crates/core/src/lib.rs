@@ -4,16 +4,21 @@
 //! [`store::Slice`] it was shown, and hands back a [`store::ChangeSet`]; a [`store::Store`] persists it whole or not
 //! at all. Shells parse input into commands and render their outputs; stores hold no rule.
 
+pub mod access;
 pub mod command;
 pub mod doctor;
 pub mod engine;
 mod error;
+pub mod exchange;
 pub mod gates;
 pub mod graph;
 pub mod limits;
 pub mod model;
+#[cfg(feature = "openapi")]
+mod openapi;
 pub mod overlap;
 pub mod plant;
+pub mod proof;
 pub mod query;
 pub mod rank;
 pub mod readiness;
@@ -22,6 +27,7 @@ pub mod search;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod wire;
 pub mod workflow;
 
 pub use engine::Engine;

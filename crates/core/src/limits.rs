@@ -48,3 +48,9 @@ pub const WAIT_MS: u64 = 60_000;
 pub const SUBTREE: usize = 10_000;
 /// Most open descendants looked at to say what keeps an item from closing.
 pub const OPEN_SHOWN: usize = 20;
+/// Most keys of callers that hold at a time.
+pub const KEYS: usize = 1_000;
+/// Shortest and longest life of a key that ends by itself, in seconds.
+pub const KEY_SECONDS: std::ops::RangeInclusive<u32> = 60..=315_360_000;
+/// How old the note of a key's last use may be before a use is noted again, in milliseconds.
+pub const KEY_TOUCH_MS: i64 = 60_000;

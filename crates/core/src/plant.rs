@@ -20,6 +20,8 @@ pub enum Bug {
     CyclesUnchecked,
     /// The schema version is not read again under the lock.
     MigrationUnlocked,
+    /// What is shown of items is not limited to what the caller may see.
+    ReadsUnlimited,
 }
 
 impl Bug {
@@ -33,6 +35,7 @@ impl Bug {
             Self::EventsApart => "events-apart",
             Self::CyclesUnchecked => "cycles-unchecked",
             Self::MigrationUnlocked => "migration-unlocked",
+            Self::ReadsUnlimited => "reads-unlimited",
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::model::{Edge, EdgeKind, Item, ItemId, Outcome, Role, Timestamp};
 use crate::workflow::Workflow;
 
 /// One reason why an item is not ready, with the act that would clear it.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Obstacle {
@@ -18,6 +19,7 @@ pub struct Obstacle {
 }
 
 /// What can stand in the way of an item.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum What {
@@ -52,6 +54,11 @@ pub enum What {
     CollidesWith {
         /// The claimed work.
         item: ItemId,
+    },
+    /// Work outside of what the call may see holds it up.
+    OutOfSight {
+        /// How much of it.
+        count: u32,
     },
     /// It needs an agent that can do more.
     NeedsCapabilities {

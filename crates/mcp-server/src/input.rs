@@ -1,10 +1,9 @@
 //! Reads JSON arguments field by field: strict about names and types, and every refusal names the field.
 
 use docket_core::command::Change;
+use docket_core::wire::nearest;
 use docket_core::{Error, Invalid, Reason, echo};
 use serde_json::{Map, Value};
-
-use crate::suggest::nearest;
 
 /// A JSON object whose fields are taken out one by one.
 #[derive(Debug)]

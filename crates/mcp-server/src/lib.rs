@@ -9,7 +9,6 @@ mod dialects;
 mod input;
 mod server;
 mod session;
-mod suggest;
 mod surface;
 mod transport;
 
@@ -17,4 +16,4 @@ pub use answer::Answer;
 pub use server::DocketServer;
 pub use session::{Session, Settings};
 pub use surface::{Calling, Surface, surface, surfaces};
-pub use transport::{LINE_BYTES, ServeError, serve, serve_stdio};
+pub use transport::{HttpEndpoint, LINE_BYTES, ServeError, serve, serve_stdio};

@@ -1,12 +1,18 @@
 //! Who is connected and to what: the circumstances that every call of a connection shares.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use docket_core::engine::Call;
-use docket_core::model::{Attribution, DegradedMode, Item, Key, KeyPrefix, Name, ProjectId, RequestId};
+use docket_core::model::{
+    ActorClaim, Attribution, DegradedMode, Item, Key, KeyPrefix, Name, ProjectId, RequestId, Text, Verification,
+    VerificationStatus,
+};
+use docket_core::proof::ProofVerifier;
 use docket_core::store::ProjectRef;
 use docket_core::{Engine, Error, Reason};
+use rmcp::model::JsonObject;
+use serde_json::Value;
 use uuid::Uuid;
 
 /// What a connection is made with. The composition root fills it in.
@@ -22,6 +28,8 @@ pub struct Settings {
     pub actor: Option<Attribution>,
     /// Whose word counts when a proof could not be verified.
     pub policy: DegradedMode,
+    /// How proofs of actors are checked.
+    pub verifier: Arc<dyn ProofVerifier>,
     /// Whether moves and notes must say who makes them.
     pub require_actor: bool,
 }
@@ -30,9 +38,16 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Session {
     settings: Settings,
-    /// A project's prefix never changes, so each is read once.
-    prefixes: Arc<RwLock<Keys>>,
+    prefixes: SharedKeys,
+    /// How far the actors of the call at hand were checked.
+    checked: Arc<BTreeMap<Shown, Verification>>,
 }
+
+/// What items are called. A project's prefix never changes, so each is read once, for all who share this.
+pub(crate) type SharedKeys = Arc<RwLock<Keys>>;
+
+/// An actor's id and what it shows for it.
+type Shown = (Name, Option<Text>);
 
 /// What items are called by people, as far as their projects are known.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +63,12 @@ impl Keys {
 impl Session {
     /// A connection with these settings.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, prefixes: Arc::default() }
+        Self::sharing(settings, SharedKeys::default())
+    }
+
+    /// The same for one of many that share what they know of keys.
+    pub(crate) fn sharing(settings: Settings, prefixes: SharedKeys) -> Self {
+        Self { settings, prefixes, checked: Arc::default() }
     }
 
     /// The rules.
@@ -68,7 +88,7 @@ impl Session {
         if items.all(|item| known.0.contains_key(&item.project)) {
             return known;
         }
-        let projects = match self.engine().store().projects().await {
+        let projects = match self.engine().projects().await {
             Ok(projects) => projects,
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the projects' prefixes could not be read");
@@ -88,6 +108,7 @@ impl Session {
             policy: self.settings.policy,
             request,
             requester: None,
+            access: Arc::default(),
             seed: Uuid::new_v4().as_u128(),
         }
     }
@@ -102,6 +123,29 @@ impl Session {
     ) -> Call {
         let requester = first.filter(|_| by.is_none()).map(|who| who.actor.id.clone());
         Call { requester, ..self.call(by, request) }
+    }
+
+    /// The same connection for one call: the proofs of all actors that its arguments name are checked first, each once.
+    pub async fn checking(&self, arguments: &JsonObject) -> Self {
+        let mut shown = BTreeSet::new();
+        arguments.iter().for_each(|(key, value)| find_actors(key, value, &mut shown));
+        let mut checked = BTreeMap::new();
+        for (id, proof) in shown {
+            let record = self.settings.verifier.verify(&id, proof.as_ref().map(Text::as_str)).await;
+            checked.insert((id, proof), record);
+        }
+        Self { checked: Arc::new(checked), ..self.clone() }
+    }
+
+    /// How far an actor was checked.
+    pub fn record_of(&self, actor: &ActorClaim) -> Verification {
+        let known = self.checked.get(&(actor.id.clone(), actor.proof.clone())).cloned();
+        // An actor that was not looked at has shown nothing.
+        known.unwrap_or_else(|| Verification {
+            status: VerificationStatus::Rejected,
+            reason: Some("the actor was not found where actors stand".to_owned()),
+            ..Verification::unchecked()
+        })
     }
 
     /// An actor named in an argument, as it is recorded: where the connection's own actor is fixed, that one sent it.
@@ -126,5 +170,22 @@ impl Session {
             format!("{field} is required: this server asks who makes each move and note; add {{\"id\", \"kind\"}}"),
         )
         .at(field))
+    }
+}
+
+/// Every actor in a call's arguments, as the tools will read it.
+fn find_actors(key: &str, value: &Value, shown: &mut BTreeSet<Shown>) {
+    match value {
+        Value::Object(fields) => {
+            if key == "actor"
+                && let Some(id) = fields.get("id").and_then(Value::as_str).and_then(|id| Name::parse(id).ok())
+            {
+                let proof = fields.get("proof").and_then(Value::as_str).and_then(|proof| Text::parse(proof).ok());
+                shown.insert((id, proof));
+            }
+            fields.iter().for_each(|(key, value)| find_actors(key, value, shown));
+        }
+        Value::Array(entries) => entries.iter().for_each(|entry| find_actors("", entry, shown)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

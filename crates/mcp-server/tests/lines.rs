@@ -9,7 +9,7 @@ use docket_core::Engine;
 use docket_core::model::{DegradedMode, Event, ItemId, Name, Note, NoteId, Project};
 use docket_core::store::{
     ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store,
-    StoreError, Unit,
+    StoreError, Unit, Visible,
 };
 use docket_mcp_server::{LINE_BYTES, Settings, serve, surface};
 use serde_json::{Value, json};
@@ -35,11 +35,11 @@ impl Store for NoStore {
         Err(StoreError::Busy(None))
     }
 
-    async fn tally_claims(&self, _: &ProjectRef) -> Result<ClaimTally, StoreError> {
+    async fn tally_claims(&self, _: &ProjectRef, _: &Visible) -> Result<ClaimTally, StoreError> {
         Err(StoreError::Busy(None))
     }
 
-    async fn notes(&self, _: &[NoteId]) -> Result<Vec<Note>, StoreError> {
+    async fn notes(&self, _: &[NoteId], _: &Visible) -> Result<Vec<Note>, StoreError> {
         Err(StoreError::Busy(None))
     }
 
@@ -71,6 +71,7 @@ fn settings() -> Settings {
         principal: Name::parse("tester").expect("a name"),
         actor: None,
         policy: DegradedMode::default(),
+        verifier: Arc::new(docket_core::proof::Unchecked),
         require_actor: false,
     }
 }

@@ -72,7 +72,7 @@ impl PostgresStore {
     /// Gives room back that removed rows have left, and counts what the planner wants to know.
     pub async fn compact(&self) -> Result<(), StoreError> {
         let mut link = self.connector.connect().await.map_err(store_error)?;
-        for table in ["projects", "rules", "items", "edges", "notes", "events", "answers"] {
+        for table in ["projects", "rules", "items", "edges", "notes", "events", "answers", "api_keys"] {
             link.send(&format!("VACUUM (ANALYZE) {table}")).await.map_err(store_error)?;
         }
         link.close().await;

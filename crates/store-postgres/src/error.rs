@@ -5,6 +5,7 @@ use docket_core::store::StoreError;
 /// Error codes of Postgres, from its documentation. Two letters stand for a class.
 mod code {
     pub(super) const CONNECTION_CLASS: &str = "08";
+    pub(super) const TAKEN: &str = "23505";
     pub(super) const READ_ONLY: &str = "25006";
     pub(super) const AUTHORISATION_CLASS: &str = "28";
     pub(super) const NO_SUCH_DATABASE: &str = "3D000";
@@ -105,6 +106,11 @@ pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
 /// Whether the transaction lost against another and may be tried again.
 pub(crate) fn is_conflict(error: &sqlx::Error) -> bool {
     code_of(error).is_some_and(|code| code.starts_with(code::TRANSACTION_CLASS))
+}
+
+/// Whether a row was not written because another has what must be its own, such as its number.
+pub(crate) fn is_taken(error: &sqlx::Error) -> bool {
+    code_of(error).is_some_and(|code| code == code::TAKEN)
 }
 
 pub(crate) fn corrupt(what: impl Into<String>) -> StoreError {

@@ -30,7 +30,7 @@ use async_trait::async_trait;
 use docket_core::model::{Event, ItemId, Note, NoteId, Project};
 use docket_core::store::{
     ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store,
-    StoreError, Unit,
+    StoreError, Unit, Visible,
 };
 
 pub use admin::Frozen;
@@ -74,7 +74,7 @@ impl PostgresStore {
     /// Finishes what runs and closes all connections. Later calls fail.
     pub async fn close(&self) {
         self.writer.stop().await;
-        self.watch.stop();
+        self.watch.finish().await;
         self.pool.close().await;
     }
 
@@ -128,12 +128,12 @@ impl Store for PostgresStore {
         read::tally_children(&mut *self.lease().await?, &self.context, parents).await
     }
 
-    async fn tally_claims(&self, project: &ProjectRef) -> Result<ClaimTally, StoreError> {
-        read::tally_claims(&mut *self.lease().await?, &self.context, project).await
+    async fn tally_claims(&self, project: &ProjectRef, visible: &Visible) -> Result<ClaimTally, StoreError> {
+        read::tally_claims(&mut *self.lease().await?, &self.context, project, visible).await
     }
 
-    async fn notes(&self, ids: &[NoteId]) -> Result<Vec<Note>, StoreError> {
-        read::notes_by_id(&mut *self.lease().await?, ids).await
+    async fn notes(&self, ids: &[NoteId], visible: &Visible) -> Result<Vec<Note>, StoreError> {
+        read::notes_by_id(&mut *self.lease().await?, ids, visible).await
     }
 
     async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {

@@ -16,9 +16,12 @@ use crate::queue::MIGRATION_LOCK;
 use crate::script::Script;
 
 /// Every migration, in order; the schema version is their number.
-const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/postgres/0001_init.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../../migrations/postgres/0001_init.sql"),
+    include_str!("../../../migrations/postgres/0002_keys.sql"),
+];
 /// The newest schema that this program knows.
-pub(crate) const SCHEMA_VERSION: i64 = 1;
+pub(crate) const SCHEMA_VERSION: i64 = 2;
 
 /// What is asked of a database, in the order of [`Found`]. The table of ours cannot be named before it is known to be there.
 const LOOK: &str = "SELECT json_build_array(current_setting('server_version_num')::bigint, \

@@ -34,6 +34,8 @@ pub(crate) const BACKOFF: Duration = Duration::from_millis(50);
 pub(crate) const BACKOFF_MOST: Duration = Duration::from_secs(5);
 /// Rows of one page of a scan.
 pub(crate) const SCAN_ROWS: usize = 1000;
+/// Most keys that a list of them holds, the newest first.
+pub(crate) const KEYS_SHOWN: usize = 10_000;
 /// Expired answers removed with each answer stored: more than one, so that they run out.
 pub(crate) const ANSWERS_SWEPT: usize = 8;
 /// Prepared statements kept on a connection. A text is fixed by the shape of a scope or change set; these are few dozens.

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use docket_core::model::{ItemId, NoteId};
-use docket_core::store::{Around, ChangeSet, EdgeReach, ItemChange, Scope, Slice};
+use docket_core::store::{Around, ChangeSet, EdgeReach, ItemChange, ProjectRef, Scope, Slice};
 
 /// The names of our locks differ in their upper 16 bits. The fourth, 53443, belongs to numbers of events and is taken by
 /// `docket_announce` in the migrations.
@@ -61,13 +61,18 @@ impl Turn {
             }
             Self::Shared => {
                 let _ = write!(text, "; SELECT pg_advisory_xact_lock_shared({turn})");
-                if let Some(holder) = &scope.held_by {
-                    let lock = lock_name(name::HOLDER, &[holder.as_str()]);
+                // In the order of their names, so that two units for the same agents do not wait for each other.
+                let holders: BTreeSet<i64> =
+                    scope.held_by.iter().map(|holder| lock_name(name::HOLDER, &[holder.as_str()])).collect();
+                for lock in holders {
                     let _ = write!(text, "; SELECT pg_advisory_xact_lock({lock})");
                 }
                 if let Some(key) = &scope.answer {
                     let parts = [key.principal.as_str(), key.operation, key.request.as_str()];
                     let _ = write!(text, "; SELECT pg_advisory_xact_lock({})", lock_name(name::ANSWER, &parts));
+                }
+                if let Some(project) = numbered(scope) {
+                    let _ = write!(text, "; SELECT 1 FROM projects WHERE id = '{project}' FOR NO KEY UPDATE");
                 }
             }
         }
@@ -88,7 +93,7 @@ impl Locked {
     pub(crate) fn covers(&self, changes: &ChangeSet, seen: &Slice) -> bool {
         let ChangeSet {
             projects,
-            // Compared when they are written: two units cannot take the same number.
+            // Compared when they are written: two units cannot take the same number, and the slower one loses the race.
             next_numbers: _,
             new_items,
             changed_items,
@@ -97,12 +102,16 @@ impl Locked {
             removed_edges,
             notes,
             removed_notes,
+            // Whoever acts with a key relies on what was read of it.
+            keys,
+            keys_used: _,
             events: _,
             answer: _,
         } = changes;
         let made: BTreeSet<ItemId> = new_items.iter().map(|item| item.id).collect();
         let known = |id: &ItemId| self.items.contains(id) || made.contains(id);
         projects.is_empty()
+            && keys.is_empty()
             && removed_items.is_empty()
             && new_edges.is_empty()
             && removed_edges.is_empty()
@@ -122,6 +131,16 @@ impl Locked {
         let keeps_others_out = !(after.touches.is_empty() && after.needs.is_empty());
         let places_claim = after.claim.is_some() && before.claim != after.claim;
         !(moves || keeps_others_out && places_claim)
+    }
+}
+
+/// The project whose next number a unit with this scope will most likely take: one that looks at no item makes some. It
+/// is locked before the number is read, so that units that make items take turns instead of losing races.
+fn numbered(scope: &Scope) -> Option<uuid::Uuid> {
+    let looks = !(scope.items.is_empty() && scope.note_ids.is_empty() && scope.held_by.is_empty());
+    match scope.project {
+        ProjectRef::Id(id) if !looks && scope.candidates.is_none() => Some(id.as_uuid()),
+        ProjectRef::Id(_) | ProjectRef::Slug(_) | ProjectRef::Any => None,
     }
 }
 

@@ -8,7 +8,7 @@
 //! A message is sent after the commit, not by it: Postgres lets only one transaction at a time commit a `NOTIFY`, and would
 //! let all others wait for its flush of the disk.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ use crate::script::Script;
 
 /// The channel on which processes tell each other that something was committed.
 const CHANNEL: &str = "docket";
+/// How long a last message may take.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What is known of the newest event.
 #[derive(Debug)]
@@ -41,6 +43,9 @@ pub(crate) struct Watch {
     wake: Notify,
     /// Wakes the task that tells other processes.
     tell: Notify,
+    /// How many commits there were, and how many of them others were told of.
+    commits: AtomicU64,
+    told: AtomicU64,
     listens: AtomicBool,
     tasks: StdMutex<Vec<JoinHandle<()>>>,
 }
@@ -56,6 +61,8 @@ impl Watch {
             lookout: Mutex::new(()),
             wake: Notify::new(),
             tell: Notify::new(),
+            commits: AtomicU64::new(0),
+            told: AtomicU64::new(0),
             listens: AtomicBool::new(false),
             tasks: StdMutex::new(Vec::new()),
         });
@@ -66,8 +73,26 @@ impl Watch {
 
     /// Says that this process has committed something.
     pub(crate) fn committed(&self) {
+        self.commits.fetch_add(1, Ordering::Release);
         self.wake.notify_one();
         self.tell.notify_one();
+    }
+
+    /// Tells others what they were not told yet, and ends what runs in the background: a process that lives for one
+    /// commit would otherwise be gone before its message is.
+    pub(crate) async fn finish(&self) {
+        self.stop();
+        if self.told.load(Ordering::Acquire) >= self.commits.load(Ordering::Acquire) {
+            return;
+        }
+        // Nobody waits long for a server that is gone; others look by themselves before long.
+        match tokio::time::timeout(FAREWELL, self.say()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::debug!(error = &error as &dyn std::error::Error, "other processes were not told of a commit");
+            }
+            Err(_) => tracing::debug!("other processes were not told of a commit in time"),
+        }
     }
 
     /// Ends what runs in the background.
@@ -185,7 +210,10 @@ impl Watch {
         let mut script = Script::default();
         let (channel, own) = (script.text(CHANNEL), script.text(self.own.as_str()));
         script.set(format!("SELECT coalesce(pg_notify({channel}, {own})::text, '') || 'true'"));
+        // What is committed while this is under way is told by the next.
+        let commits = self.commits.load(Ordering::Acquire);
         let _: bool = lease.ask_writing(script).await?;
+        self.told.fetch_max(commits, Ordering::Release);
         Ok(())
     }
 

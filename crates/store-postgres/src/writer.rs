@@ -14,7 +14,7 @@ use docket_core::plant::{Bug, planted};
 use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, Unit};
 
 use crate::context::Context;
-use crate::error::{Trouble, failed, is_conflict, store_error};
+use crate::error::{Trouble, failed, is_conflict, is_taken, store_error};
 use crate::options::{QUEUED_UNITS, UNIT_WAIT};
 use crate::pool::{Connector, Lease, Link, Pool};
 use crate::queue::{Locked, Turn};
@@ -134,11 +134,11 @@ impl Writer {
             if lease.may_be_stale(&error) {
                 return Ok(Attempt::Again(Lost::Connection));
             }
-            return self.give_up(lease, Trouble::Sql(error)).await;
+            return self.give_up(lease, Trouble::Sql(error), turn).await;
         }
         let decided = match self.decide(lease, unit, scope, turn).await {
             Ok(decided) => decided,
-            Err(trouble) => return self.give_up(lease, trouble).await,
+            Err(trouble) => return self.give_up(lease, trouble, turn).await,
         };
         let (changes, seen) = match decided {
             Decided::Nothing => {
@@ -157,7 +157,7 @@ impl Writer {
                 lease.rollback().await.map_err(store_error)?;
                 return Ok(Attempt::Again(Lost::Race));
             }
-            Err(trouble) => return self.give_up(lease, trouble).await,
+            Err(trouble) => return self.give_up(lease, trouble, turn).await,
         }
         if planted(Bug::AnswerBeforeCommit) {
             return Ok(Attempt::Uncommitted);
@@ -217,11 +217,12 @@ impl Writer {
     }
 
     /// Undoes a transaction that went wrong, and says whether it is worth another try.
-    async fn give_up(&self, lease: &mut Lease, trouble: Trouble) -> Result<Attempt, StoreError> {
+    async fn give_up(&self, lease: &mut Lease, trouble: Trouble, turn: Turn) -> Result<Attempt, StoreError> {
         // Where this fails, too, the connection is thrown away with its transaction.
         let _ = lease.rollback().await;
         match trouble {
-            Trouble::Sql(error) if is_conflict(&error) => {
+            // Beside others, what was free when it was looked at may be taken by now. Who is alone must not meet that.
+            Trouble::Sql(error) if is_conflict(&error) || turn == Turn::Shared && is_taken(&error) => {
                 tracing::debug!(error = &error as &dyn std::error::Error, "a unit of work lost a race");
                 Ok(Attempt::Again(Lost::Race))
             }

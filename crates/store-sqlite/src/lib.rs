@@ -27,7 +27,7 @@ use async_trait::async_trait;
 use docket_core::model::{Event, ItemId, Note, NoteId, Project};
 use docket_core::store::{
     ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store,
-    StoreError, Unit,
+    StoreError, Unit, Visible,
 };
 
 pub use admin::verify_backup;
@@ -95,6 +95,12 @@ impl Store for SqliteStore {
     }
 
     async fn view(&self, scope: &Scope) -> Result<Slice, StoreError> {
+        if read::is_quick(scope)
+            && let Some(mut link) = self.writer.idle()
+            && let Ok(slice) = read::load(&mut link, &self.context, scope, script::Script::default()).await
+        {
+            return Ok(slice);
+        }
         let mut lease = self.pool.lease().await?;
         Ok(read::load(&mut lease, &self.context, scope, script::Script::default()).await?)
     }
@@ -107,12 +113,12 @@ impl Store for SqliteStore {
         read::tally_children(&mut *self.pool.lease().await?, &self.context, parents).await
     }
 
-    async fn tally_claims(&self, project: &ProjectRef) -> Result<ClaimTally, StoreError> {
-        read::tally_claims(&mut *self.pool.lease().await?, &self.context, project).await
+    async fn tally_claims(&self, project: &ProjectRef, visible: &Visible) -> Result<ClaimTally, StoreError> {
+        read::tally_claims(&mut *self.pool.lease().await?, &self.context, project, visible).await
     }
 
-    async fn notes(&self, ids: &[NoteId]) -> Result<Vec<Note>, StoreError> {
-        read::notes_by_id(&mut *self.pool.lease().await?, ids).await
+    async fn notes(&self, ids: &[NoteId], visible: &Visible) -> Result<Vec<Note>, StoreError> {
+        read::notes_by_id(&mut *self.pool.lease().await?, ids, visible).await
     }
 
     async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {

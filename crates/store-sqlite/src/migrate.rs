@@ -18,9 +18,12 @@ use crate::script::Script;
 /// Marks a file as Docket's: the letters "DOCK".
 pub(crate) const APPLICATION_ID: i64 = 0x444f_434b;
 /// Every migration, in order; the schema version is their number.
-const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/sqlite/0001_init.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../../migrations/sqlite/0001_init.sql"),
+    include_str!("../../../migrations/sqlite/0002_keys.sql"),
+];
 /// The newest schema that this program knows.
-pub(crate) const SCHEMA_VERSION: i64 = 1;
+pub(crate) const SCHEMA_VERSION: i64 = 2;
 /// How long to wait before trying again to switch the journal, which SQLite does not wait for itself.
 const JOURNAL_PAUSE: Duration = Duration::from_millis(5);
 

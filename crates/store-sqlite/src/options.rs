@@ -18,6 +18,8 @@ pub(crate) const POLL_EVERY: Duration = Duration::from_millis(25);
 pub(crate) const AWAKE: Duration = Duration::from_micros(300);
 /// Rows of one page of a scan.
 pub(crate) const SCAN_ROWS: usize = 1000;
+/// Most keys that a list of them holds, the newest first.
+pub(crate) const KEYS_SHOWN: usize = 10_000;
 /// Expired answers removed with each answer stored: more than one, so that they run out.
 pub(crate) const ANSWERS_SWEPT: usize = 8;
 /// Pages in the write-ahead log after which the writer copies them back into the database.

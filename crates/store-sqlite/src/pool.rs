@@ -119,7 +119,8 @@ impl Connector {
 pub(crate) struct Link {
     connection: SqliteConnection,
     connector: Arc<Connector>,
-    whole: bool,
+    /// Whether its last use ran to its end: otherwise nobody knows what it still has open.
+    pub(crate) whole: bool,
 }
 
 impl Link {

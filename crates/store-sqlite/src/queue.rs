@@ -14,8 +14,12 @@ use tokio::sync::oneshot;
 
 use crate::options::SqliteOptions;
 
-/// How long the head of the line waits before it looks again: less than a commit takes, more than a look does.
-const PAUSE: Duration = Duration::from_micros(150);
+/// How long the head of the line waits before it looks again: less than a commit takes.
+const PAUSE: Duration = Duration::from_micros(40);
+/// How long it does so without going to sleep: some commits long.
+const AWAKE: Duration = Duration::from_millis(5);
+/// How long it sleeps between looks after that.
+const NAP: Duration = Duration::from_micros(300);
 /// How long to wait where there can be no line, as in a folder that cannot be written.
 const LONG_PAUSE: Duration = Duration::from_millis(1);
 
@@ -25,8 +29,8 @@ pub(crate) struct Turn {
     patience: Duration,
     line: PathBuf,
     since: Option<Instant>,
-    /// The lock that makes us the head of the line.
-    head: Option<File>,
+    /// The lock that makes us the head of the line, and since when.
+    head: Option<(File, Instant)>,
 }
 
 impl Turn {
@@ -40,12 +44,12 @@ impl Turn {
     pub(crate) async fn wait(&mut self) -> bool {
         let since = *self.since.get_or_insert_with(Instant::now);
         let Some(left) = self.patience.checked_sub(since.elapsed()) else { return false };
-        if self.head.is_some() {
-            return pause(PAUSE).await;
+        if let Some((_, stepped_up)) = &self.head {
+            return if stepped_up.elapsed() < AWAKE { give_way(PAUSE).await } else { pause(NAP).await };
         }
         match tokio::time::timeout(left, line_up(&self.line)).await {
             Ok(Ok(head)) => {
-                self.head = Some(head);
+                self.head = Some((head, Instant::now()));
                 true
             }
             Ok(Err(_)) => pause(LONG_PAUSE).await,
@@ -74,6 +78,16 @@ async fn line_up(line: &Path) -> io::Result<File> {
         let _ = stepped_up.send(file.lock().map(|()| file));
     })?;
     turn.await.unwrap_or_else(|_| Err(io::Error::other("the line is gone")))
+}
+
+/// Lets everybody else work for a moment: going to sleep and being woken would take longer than it is.
+async fn give_way(length: Duration) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < length {
+        std::thread::yield_now();
+        tokio::task::yield_now().await;
+    }
+    true
 }
 
 /// Sleeps for less than a millisecond, which the runtime's own timer cannot.

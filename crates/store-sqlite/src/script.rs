@@ -17,9 +17,11 @@ pub(crate) struct Script {
     sql: String,
     values: Vec<Value>,
     statements: u64,
-    /// Where each statement ends in the text.
+    /// Whether a place was spelled.
+    spelled: bool,
+    /// Where each statement ends in the text, and the values that are its own.
     #[cfg(feature = "plant")]
-    ends: Vec<usize>,
+    ends: Vec<(usize, Option<std::ops::Range<usize>>)>,
 }
 
 /// The place of a bound value, as a statement spells it.
@@ -52,6 +54,12 @@ impl Value {
         // What is given here is made of texts, numbers and lists of them: it always serialises.
         Self::Text(serde_json::to_string(value).unwrap_or_default())
     }
+
+    /// Ids as a JSON array of hex texts.
+    pub(crate) fn ids(ids: impl IntoIterator<Item = Uuid>) -> Self {
+        let ids: Vec<Hex> = ids.into_iter().map(Hex).collect();
+        Self::json(&ids)
+    }
 }
 
 impl From<i64> for Value {
@@ -63,6 +71,12 @@ impl From<i64> for Value {
 impl From<u32> for Value {
     fn from(value: u32) -> Self {
         Self::Int(value.into())
+    }
+}
+
+impl From<usize> for Value {
+    fn from(value: usize) -> Self {
+        Self::Int(i64::try_from(value).unwrap_or(i64::MAX))
     }
 }
 
@@ -126,13 +140,29 @@ impl Serialize for Value {
 }
 
 impl Script {
-    /// Adds one statement, without its semicolon.
+    /// Adds one statement, without its semicolon. Its values are named by their places.
     pub(crate) fn add(&mut self, statement: &str) {
+        self.push(statement);
+        #[cfg(feature = "plant")]
+        self.ends.push((self.sql.len(), None));
+    }
+
+    /// Adds one statement with values of its own, one for each question mark: its text is always the same, whatever
+    /// comes before it. sqlx counts question marks through the script, so all such statements come first in it.
+    pub(crate) fn put(&mut self, statement: &str, values: impl IntoIterator<Item = Value>) {
+        debug_assert!(!self.spelled, "a question mark after a place");
+        #[cfg(feature = "plant")]
+        let begin = self.values.len();
+        self.push(statement);
+        self.values.extend(values);
+        #[cfg(feature = "plant")]
+        self.ends.push((self.sql.len(), Some(begin..self.values.len())));
+    }
+
+    fn push(&mut self, statement: &str) {
         self.sql.push_str(statement);
         self.sql.push_str(";\n");
         self.statements += 1;
-        #[cfg(feature = "plant")]
-        self.ends.push(self.sql.len());
     }
 
     pub(crate) fn int(&mut self, value: i64) -> Param {
@@ -164,8 +194,7 @@ impl Script {
 
     /// Ids as a JSON array of hex texts.
     pub(crate) fn uuids(&mut self, ids: impl IntoIterator<Item = Uuid>) -> Param {
-        let ids: Vec<Hex> = ids.into_iter().map(Hex).collect();
-        self.json(&ids)
+        self.bind(Value::ids(ids))
     }
 
     /// How many statements there are.
@@ -173,14 +202,15 @@ impl Script {
         self.statements
     }
 
-    /// The statements one by one, each with all values.
+    /// The statements one by one, each with its own values, or with all.
     #[cfg(feature = "plant")]
     pub(crate) fn one_by_one(&self) -> Vec<Self> {
-        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let begins = std::iter::once(0).chain(self.ends.iter().map(|(end, _)| *end));
         begins
             .zip(&self.ends)
-            .map(|(begin, end)| {
-                let mut one = Self { values: self.values.clone(), ..Self::default() };
+            .map(|(begin, (end, own))| {
+                let values = own.as_ref().map_or(&self.values[..], |own| &self.values[own.clone()]);
+                let mut one = Self { values: values.to_vec(), ..Self::default() };
                 one.add(self.sql[begin..*end].trim_end().trim_end_matches(';'));
                 one
             })
@@ -209,7 +239,8 @@ impl Script {
         Ok((self.sql, arguments))
     }
 
-    pub(crate) fn bind(&mut self, value: impl Into<Value>) -> Param {
+    fn bind(&mut self, value: impl Into<Value>) -> Param {
+        self.spelled = true;
         self.values.push(value.into());
         Param(self.values.len())
     }

@@ -3,6 +3,7 @@
 //! The writer is a task of its own, so that a caller who goes away leaves no transaction behind: its unit runs to its end.
 //! It waits for nothing while it holds the database's lock but the database itself.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +12,7 @@ use docket_core::limits;
 use docket_core::model::Timestamp;
 use docket_core::plant::{Bug, planted};
 use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, Unit};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard, mpsc, oneshot};
 
 use crate::context::Context;
 use crate::error::{Trouble, again, failed, is_busy, store_error};
@@ -25,15 +26,22 @@ use crate::write;
 
 type Reply = oneshot::Sender<Result<(), StoreError>>;
 
+/// A unit that waits for its turn.
+type Job = (Box<dyn Unit>, Reply);
+
 enum Message {
     Run(Box<dyn Unit>, Reply),
     Stop(oneshot::Sender<()>),
 }
 
+/// The writer's connection, while the writer does not use it.
+type Idle = Arc<Mutex<Option<Link>>>;
+
 /// The way to the writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
     queue: mpsc::Sender<Message>,
+    idle: Idle,
 }
 
 impl Writer {
@@ -41,8 +49,16 @@ impl Writer {
     pub(crate) fn start(connector: Arc<Connector>, context: Arc<Context>, watch: Arc<Watch>) -> Self {
         let (queue, messages) = mpsc::channel(QUEUED_UNITS);
         let turn = Turn::new(&connector.options);
-        tokio::spawn(Desk { connector, context, watch, turn, link: None }.serve(messages));
-        Self { queue }
+        let idle = Idle::default();
+        tokio::spawn(Desk { connector, context, watch, turn, idle: Arc::clone(&idle), link: None }.serve(messages));
+        Self { queue, idle }
+    }
+
+    /// The writer's connection, where nobody uses it: unlike those of readers it still knows the pages of its own last
+    /// commits. The writer waits until it is given back, so it is for quick looks alone.
+    pub(crate) fn idle(&self) -> Option<MappedMutexGuard<'_, Link>> {
+        let idle = self.idle.try_lock().ok()?;
+        MutexGuard::try_map(idle, |link| link.as_mut().filter(|link| link.whole)).ok()
     }
 
     /// Runs a unit to its commit; turned away at once when too many wait.
@@ -74,11 +90,19 @@ enum Fault {
     Locked(StoreError),
 }
 
-/// A unit that has decided. Its writes go to the database in one round trip with whatever comes next.
+impl Fault {
+    fn error(&self) -> &StoreError {
+        match self {
+            Self::Unit(error) | Self::Batch(error) | Self::Locked(error) => error,
+        }
+    }
+}
+
+/// Units that have decided over one slice. Their writes go to the database in one round trip with whatever comes next.
 struct Unsent {
     changes: Box<ChangeSet>,
     now: Timestamp,
-    reply: Reply,
+    replies: Vec<Reply>,
 }
 
 /// The transaction of one batch.
@@ -99,7 +123,7 @@ impl Batch {
     /// Notes that the writes of a unit are in the transaction.
     fn sent(&mut self, unit: Unsent) {
         self.wrote = true;
-        self.decided.push(unit.reply);
+        self.decided.extend(unit.replies);
         self.spent.push(*unit.changes);
     }
 }
@@ -110,6 +134,7 @@ struct Desk {
     context: Arc<Context>,
     watch: Arc<Watch>,
     turn: Turn,
+    idle: Idle,
     link: Option<Link>,
 }
 
@@ -129,7 +154,8 @@ impl Desk {
                 self.run(units).await;
             }
         }
-        if let Some(link) = self.link.take() {
+        let link = self.idle.lock().await.take();
+        if let Some(link) = link {
             link.close().await;
         }
         if let Some(done) = stopped {
@@ -137,44 +163,102 @@ impl Desk {
         }
     }
 
-    async fn run(&mut self, units: Vec<(Box<dyn Unit>, Reply)>) {
+    async fn run(&mut self, units: Vec<Job>) {
+        let mut idle = Arc::clone(&self.idle).lock_owned().await;
+        self.link = idle.take().filter(|link| link.whole);
         let mut batch = Batch::default();
-        let mut locked = None;
-        for (mut unit, reply) in units {
-            if let Some(error) = &locked {
-                answer(reply, Err(again(error)));
-                continue;
-            }
-            match self.run_unit(&mut batch, unit.as_mut()).await {
-                Ok(None) => batch.decided.push(reply),
-                Ok(Some((changes, now))) => batch.unsent = Some(Unsent { changes, now, reply }),
-                Err(Fault::Unit(error)) => answer(reply, Err(error)),
-                Err(Fault::Batch(error)) => {
-                    self.give_up(std::mem::take(&mut batch), &error).await;
-                    answer(reply, Err(error));
+        let mut waiting = VecDeque::from(units);
+        // Units that a common slice did not serve; each gets one of its own.
+        let mut alone = 0;
+        while let Some(job) = waiting.pop_front() {
+            let mut jobs = vec![job];
+            let mut scope = guard(|| jobs[0].0.scope());
+            if alone > 0 {
+                alone -= 1;
+            } else if let Ok(scope) = &mut scope {
+                while let Some((next, _)) = waiting.front()
+                    && guard(|| next.scope()).is_ok_and(|other| scope.join(&other))
+                {
+                    jobs.extend(waiting.pop_front());
                 }
-                Err(Fault::Locked(error)) => {
-                    answer(reply, Err(again(&error)));
-                    locked = Some(error);
+            }
+            let ran = match scope {
+                Ok(scope) => self.run_together(&mut batch, &scope, &mut jobs).await,
+                Err(fault) => Err(fault),
+            };
+            match ran {
+                Ok(()) => {
+                    alone += jobs.len();
+                    jobs.into_iter().rev().for_each(|job| waiting.push_front(job));
+                }
+                Err(fault) => {
+                    if let Fault::Batch(error) = &fault {
+                        self.give_up(std::mem::take(&mut batch), error).await;
+                    }
+                    let others =
+                        if matches!(fault, Fault::Locked(_)) { std::mem::take(&mut waiting) } else { VecDeque::new() };
+                    for (_, reply) in jobs.into_iter().chain(others) {
+                        answer(reply, Err(again(fault.error())));
+                    }
                 }
             }
         }
         self.finish(batch).await;
+        *idle = self.link.take();
     }
 
-    /// Shows the unit what it wants to see until it has decided; returns what it wants written.
-    async fn run_unit(
-        &mut self,
-        batch: &mut Batch,
-        unit: &mut dyn Unit,
-    ) -> Result<Option<(Box<ChangeSet>, Timestamp)>, Fault> {
-        let scope = guard(|| unit.scope())?;
-        let mut slice = if batch.open { self.look(batch, &scope).await? } else { self.begin(batch, &scope).await? };
+    /// Decides units over one slice that serves them all, one after the other; leaves those that it does not serve, of
+    /// which a single unit is never one.
+    async fn run_together(&mut self, batch: &mut Batch, scope: &Scope, jobs: &mut Vec<Job>) -> Result<(), Fault> {
+        let mut slice = if batch.open { self.look(batch, scope).await? } else { self.begin(batch, scope).await? };
+        let mut undecided = Vec::new();
+        let mut together: Option<Unsent> = None;
+        let mut is_true = true;
+        let single = jobs.len() == 1;
+        for (mut unit, reply) in std::mem::take(jobs) {
+            if !is_true {
+                undecided.push((unit, reply));
+                continue;
+            }
+            let step = if single {
+                self.decide(batch, unit.as_mut(), &mut slice).await
+            } else {
+                guard(|| unit.decide(&slice))
+            };
+            match step {
+                Ok(Step::Nothing) => batch.decided.push(reply),
+                Ok(Step::Look(_)) => undecided.push((unit, reply)),
+                Ok(Step::Commit(changes)) => {
+                    is_true = single || slice.follow(&changes);
+                    match &mut together {
+                        Some(together) => {
+                            together.changes.append(*changes);
+                            together.replies.push(reply);
+                        }
+                        None => together = Some(Unsent { changes, now: slice.now, replies: vec![reply] }),
+                    }
+                }
+                Err(Fault::Unit(error)) => answer(reply, Err(error)),
+                Err(fault) => {
+                    jobs.push((unit, reply));
+                    return Err(fault);
+                }
+            }
+        }
+        // A slice that served several is not absorbed into: what was decided over it is not in the database yet.
+        if together.is_some() {
+            batch.unsent = together;
+        }
+        *jobs = undecided;
+        Ok(())
+    }
+
+    /// Shows the unit what more it wants to see until it has decided.
+    async fn decide(&mut self, batch: &mut Batch, unit: &mut dyn Unit, slice: &mut Slice) -> Result<Step, Fault> {
         for _ in 0..=limits::LOOK_ROUNDS {
-            match guard(|| unit.decide(&slice))? {
-                Step::Nothing => return Ok(None),
+            match guard(|| unit.decide(slice))? {
                 Step::Look(scope) => slice.absorb(self.look(batch, &scope).await?),
-                Step::Commit(changes) => return Ok(Some((changes, slice.now))),
+                step @ (Step::Nothing | Step::Commit(_)) => return Ok(step),
             }
         }
         Err(Fault::Unit(failed("a unit of work wanted to look further than it may")))
@@ -245,7 +329,7 @@ impl Desk {
                     batch.sent(unit);
                     return Err(Fault::Batch(store_error(error)));
                 }
-                answer(unit.reply, Err(store_error(error)));
+                refuse(unit, &store_error(error));
                 Box::pin(self.look(batch, scope)).await
             }
         }
@@ -273,7 +357,7 @@ impl Desk {
         let error = store_error(error);
         // Where the commit failed the savepoint is gone, and so is the batch. Where a write failed, only that is undone.
         if !alone && self.undo().await {
-            answer(unit.reply, Err(error));
+            refuse(unit, &error);
             return Ok(());
         }
         batch.sent(unit);
@@ -332,8 +416,11 @@ impl Desk {
         let _ = self.end("ROLLBACK").await;
         self.context.projects.clear();
         self.link = None;
-        for reply in batch.decided.into_iter().chain(batch.unsent.map(|unit| unit.reply)) {
+        for reply in batch.decided {
             answer(reply, Err(again(error)));
+        }
+        if let Some(units) = batch.unsent {
+            refuse(units, error);
         }
     }
 
@@ -370,6 +457,12 @@ async fn send(link: &mut Link, script: Script) -> Result<(), sqlx::Error> {
 /// Runs foreign code: what panics there fails its own unit and nothing else.
 fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|_| Fault::Unit(failed("a unit of work panicked")))
+}
+
+fn refuse(units: Unsent, error: &StoreError) {
+    for reply in units.replies {
+        answer(reply, Err(again(error)));
+    }
 }
 
 /// The caller may be gone; its unit has run all the same.

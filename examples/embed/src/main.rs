@@ -26,6 +26,7 @@ async fn main() -> anyhow::Result<()> {
         policy: DegradedMode::default(),
         request: None,
         requester: None,
+        access: Arc::default(),
         seed: uuid::Uuid::new_v4().as_u128(),
     };
 
@@ -48,7 +49,14 @@ async fn main() -> anyhow::Result<()> {
     println!("claimed {} as {}, fence {}", item.title, held.claim.holder, held.fence.0);
 
     let target = Target::Trigger(Trigger::Complete);
-    let complete = MoveRequest { item: item.id.into(), target, summary: None, by: None, fence: Some(held.fence) };
+    let complete = MoveRequest {
+        item: item.id.into(),
+        target,
+        summary: None,
+        by: None,
+        fence: Some(held.fence),
+        expected_version: None,
+    };
     engine.run(call(), Advance { project: project.clone(), moves: vec![complete], atomic: true }).await?;
 
     let seen = engine.show(&project, &[item.id.into()], Around::default()).await?;

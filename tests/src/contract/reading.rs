@@ -24,10 +24,10 @@ pub async fn children_and_claims_are_tallied(bench: Bench) {
     assert_eq!(tallies[&root.id].by_role, [4, 1, 0, 0, 1]);
     assert_eq!(tallies[&root.id].claims, ClaimTally { active: 2, expired: 1, unclaimed: 3 });
     let all = ClaimTally { active: 2, expired: 1, unclaimed: 5 };
-    assert_eq!(bench.store.tally_claims(&ProjectRef::Any).await.expect("a tally"), all);
-    assert_eq!(bench.store.tally_claims(&ProjectRef::Id(bench.project.id)).await.expect("a tally"), all);
+    assert_eq!(bench.store.tally_claims(&ProjectRef::Any, &None).await.expect("a tally"), all);
+    assert_eq!(bench.store.tally_claims(&ProjectRef::Id(bench.project.id), &None).await.expect("a tally"), all);
     let nowhere = ProjectRef::Slug(project("none", "N").slug);
-    assert_eq!(bench.store.tally_claims(&nowhere).await.expect("a tally"), ClaimTally::default());
+    assert_eq!(bench.store.tally_claims(&nowhere, &None).await.expect("a tally"), ClaimTally::default());
 }
 
 /// Events are filtered and ordered.

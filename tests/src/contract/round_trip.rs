@@ -72,6 +72,10 @@ pub async fn only_the_touched_groups_are_written(bench: Bench) {
     expected.title = Title::parse("after").expect("title");
     assert_eq!(bench.get(before.id).await, Some(expected.clone()));
     bench.edit(before.id, Touched { state: true, ..Touched::default() }, all).await;
+    expected.status = name("in_progress");
+    expected.role = Role::Work;
+    assert_eq!(bench.get(before.id).await, Some(expected.clone()));
+    bench.edit(before.id, Touched { stamp: true, ..Touched::default() }, all).await;
     all(&mut expected);
     expected.fence.0 = 1;
     assert_eq!(bench.get(before.id).await, Some(expected));
@@ -129,7 +133,7 @@ pub async fn notes_edges_events_and_answers_come_back(bench: Bench) {
     let events = EventFilter { limit: 10, ..EventFilter::default() };
     assert_eq!(bench.store.events(&events).await.expect("events"), [made, plain]);
     assert_eq!(bench.store.head().await.expect("a number"), 2);
-    assert_eq!(bench.store.notes(&[blank.id, filled.id]).await.expect("notes"), [blank, filled]);
+    assert_eq!(bench.store.notes(&[blank.id, filled.id], &None).await.expect("notes"), [blank, filled]);
     assert_eq!(bench.store.projects().await.expect("projects"), std::slice::from_ref(&bench.project));
     let named = Scope { project: ProjectRef::Slug(bench.project.slug.clone()), ..Scope::default() };
     let seen = bench.store.view(&named).await.expect("a slice");

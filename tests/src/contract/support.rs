@@ -196,7 +196,7 @@ impl Unit for ClaimBest {
     fn scope(&self) -> Scope {
         Scope {
             project: ProjectRef::Id(self.project),
-            held_by: Some(self.holder.clone()),
+            held_by: vec![self.holder.clone()],
             busy: true,
             candidates: Some(best(8)),
             ..Scope::default()

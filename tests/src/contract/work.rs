@@ -99,7 +99,7 @@ pub async fn what_an_agent_holds_and_what_claims_keep_busy(bench: Bench) {
     bench.put_items(&[busy.clone(), late, needs.clone()]).await;
     let scope = Scope {
         project: ProjectRef::Id(bench.project.id),
-        held_by: Some(name("live")),
+        held_by: vec![name("live")],
         busy: true,
         ..Scope::default()
     };

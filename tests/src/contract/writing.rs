@@ -201,7 +201,7 @@ pub async fn costs_do_not_grow_with_rows(bench: Bench) {
             item: item.clone(),
             read_version: 1,
             read_fence: 0,
-            touched: Touched { content: true, words: true, state: true, claim: true, derived: true },
+            touched: Touched { content: true, words: true, stamp: true, state: true, claim: true, derived: true },
         };
         bench.put(ChangeSet { changed_items: items.iter().map(change).collect(), ..ChangeSet::default() }).await;
         let around = Around {

@@ -122,7 +122,7 @@ fn bad_configuration_stops_every_command_with_file_line_and_key() {
         (
             ".taskorchestrator/config.yaml",
             "actor_authentication: {verifier: {type: jwks}}\n",
-            vec!["config.yaml:1:41", "cannot be verified"],
+            vec!["config.yaml:1:34", "keys are needed"],
         ),
     ] {
         let desk = Desk::new();

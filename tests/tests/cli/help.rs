@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const VERBS: [&[&str]; 36] = [
+const VERBS: [&[&str]; 41] = [
     &[],
     &["init"],
     &["mcp"],
@@ -33,6 +33,11 @@ const VERBS: [&[&str]; 36] = [
     &["project", "list"],
     &["project", "show"],
     &["project", "set"],
+    &["key"],
+    &["key", "create"],
+    &["key", "list"],
+    &["key", "revoke"],
+    &["key", "rotate"],
     &["doctor"],
     &["backup"],
     &["restore"],

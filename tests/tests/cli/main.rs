@@ -10,5 +10,6 @@ mod exits;
 mod export;
 mod first_day;
 mod help;
+mod keys;
 mod postgres;
 mod verbs;

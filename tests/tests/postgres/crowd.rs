@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use docket_core::Engine;
 use docket_core::command::{
     Advance, Change, Claim, ClaimNext, ClaimRequest, Create, EdgeSpec, Edit, Link, MoveRequest, NewItem, NotePut,
-    Patch, PutNotes, SetProject, Wanted,
+    Parent, Patch, PutNotes, SetProject, Wanted,
 };
 use docket_core::engine::Call;
 use docket_core::model::{
@@ -33,6 +33,7 @@ fn call(agent: &str) -> Call {
         policy: DegradedMode::default(),
         request: None,
         requester: None,
+        access: Arc::default(),
         seed: u128::from(CALLS.fetch_add(1, Ordering::Relaxed)).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835),
     }
 }
@@ -187,6 +188,72 @@ async fn work_that_collides_is_handed_out_one_by_one() {
     assert_eq!(given.load(Ordering::Relaxed), 1, "all of it touches the same paths");
 }
 
+/// Who makes items beside others waits its turn for a number: nobody is refused, and no number is given twice. The bug this
+/// catches: two that read the same number, of which the slower one is told that the store failed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everybody_who_makes_items_gets_numbers_of_their_own() {
+    let database = Database::new();
+    let (mut stores, ids) = two_servers(&database, 1).await;
+    for _ in 0..2 {
+        stores.push(Arc::new(database.open().await));
+    }
+    let by_id = stores[0].projects().await.expect("projects")[0].id;
+    crowd(&stores, 8, |number, engine, _| {
+        let parent = ids[0];
+        async move {
+            for round in 0..40 {
+                let mut item = NewItem::titled(Title::parse(&format!("{number} {round}")).expect("a title"));
+                // By its id, by its slug, and beneath an item: each is locked in another way.
+                let project = if (number + round) % 3 == 0 { project() } else { ProjectRef::Id(by_id) };
+                if (number + round) % 5 == 0 {
+                    item.parent = Some(Parent::Existing(ItemRef::Id(parent)));
+                }
+                let create = Create {
+                    project,
+                    items: vec![item],
+                    edges: vec![],
+                    notes: vec![],
+                    blank_notes: false,
+                    room_below: false,
+                    atomic: true,
+                };
+                engine.run(call(&format!("agent-{number}")), create).await.expect("an item");
+            }
+        }
+    })
+    .await;
+    let world = audit::check_store(&*stores[0]).await;
+    let numbers: BTreeSet<u32> = world.items.values().map(|item| item.number).collect();
+    assert_eq!(numbers, (1..=321).collect(), "every number once, and none left out");
+}
+
+/// What a process commits is told before it goes. The bug this catches: a message that is on its way when the store is
+/// closed, so that waiters elsewhere sleep until they look by themselves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_writer_that_goes_at_once_is_heard() {
+    let database = Database::new();
+    let (stores, ids) = two_servers(&database, 1).await;
+    for round in 0..10 {
+        let waiter = Arc::clone(&stores[0]);
+        let head = waiter.head().await.expect("a number");
+        let waiting = tokio::spawn(async move { (waiter.changed(head).await, Instant::now()) });
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let short = Arc::new(database.open().await);
+        let engine = Engine::new(Arc::clone(&short) as Arc<dyn Store>);
+        let key = Name::parse(&format!("log-{round}")).expect("a name");
+        let body = Text::parse("x").expect("a text");
+        let note = NotePut { item: ItemRef::Id(ids[0]), key, phase: None, body, by: None, fence: None };
+        let put = PutNotes { project: project(), notes: vec![note], atomic: true };
+        engine.run(call("short"), put).await.expect("written");
+        short.close().await;
+        let gone = Instant::now();
+        let (number, heard) = waiting.await.expect("no panic");
+        assert!(number.expect("a number") > head);
+        let delay = heard.saturating_duration_since(gone);
+        assert!(delay < Duration::from_secs(1), "heard {delay:?} after it had gone, in round {round}");
+    }
+}
+
 /// P9: halves of cycles, moves in the tree, closing against reopening.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_graph_stays_sound() {
@@ -208,6 +275,7 @@ async fn the_graph_stays_sound() {
                         summary: None,
                         by: None,
                         fence: None,
+                        expected_version: None,
                     }],
                     atomic: false,
                 };

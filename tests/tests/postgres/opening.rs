@@ -1,6 +1,6 @@
 //! A database is made, recognised, upgraded once and refused with a word on what to do.
 
-use docket_core::store::{Store, StoreError};
+use docket_core::store::{KeyReach, Scope, Store, StoreError};
 use docket_store_postgres::{PostgresOptions, PostgresStore};
 use docket_tests::postgres::Database;
 
@@ -45,6 +45,23 @@ async fn of_many_that_make_it_at_once_one_does() {
         opener.await.expect("no panic").expect("all of them serve it");
     }
     assert_eq!(database.ask("SELECT count(*)::text FROM docket"), "1");
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_rows() {
+    let database = Database::new();
+    database.run(
+        "DROP TABLE api_keys; UPDATE docket SET version = 1; INSERT INTO projects (id, slug, prefix, name, next_number, \
+         version, created_at) VALUES (gen_random_uuid(), 'kept', 'K', 'kept', 1, 1, 1)",
+    );
+    let read_only = PostgresOptions::parse(&database.url()).expect("its address").read_only(true);
+    assert!(matches!(PostgresStore::open(read_only).await, Err(StoreError::ReadOnly(_))));
+    let store = open(&database.url(), false).await.expect("brought to the newest schema");
+    let keys = Scope { keys: KeyReach::All, ..Scope::default() };
+    assert!(store.view(&keys).await.expect("a table of keys").keys.is_empty());
+    assert_eq!(database.ask("SELECT slug FROM projects"), "kept");
+    assert_eq!(database.ask("SELECT version::text FROM docket"), "2");
+    store.close().await;
 }
 
 #[tokio::test]

@@ -20,7 +20,9 @@ pub(crate) fn soak() -> u32 {
 
 /// A database: a file in a folder of its own, or one on a server.
 pub(crate) struct Place {
-    folder: tempfile::TempDir,
+    folder: PathBuf,
+    /// Removed with the place that made it.
+    _made: Option<tempfile::TempDir>,
     server: Option<Database>,
     /// A bug that the servers are started with.
     pub(crate) plant: Option<&'static str>,
@@ -28,7 +30,13 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(plant: Option<&'static str>) -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder"), server: None, plant }
+        let made = tempfile::tempdir().expect("a folder");
+        Self { folder: made.path().to_owned(), _made: Some(made), server: None, plant }
+    }
+
+    /// The same place, for somebody without a bug.
+    pub(crate) fn within(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), _made: None, server: None, plant: None }
     }
 
     /// The same on a Postgres server.
@@ -61,16 +69,16 @@ impl Place {
     }
 
     pub(crate) fn database(&self) -> PathBuf {
-        self.folder.path().join("docket.db")
+        self.folder.join("docket.db")
     }
 
     pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// A file whose number of milliseconds servers add to their clock.
     pub(crate) fn clock(&self) -> PathBuf {
-        self.folder.path().join("clock")
+        self.folder.join("clock")
     }
 
     pub(crate) fn prepare(&self, command: &mut Command) {

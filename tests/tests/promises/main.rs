@@ -9,6 +9,7 @@ mod graph_stays_sound;
 mod one_effect_per_request;
 mod one_migration;
 mod restorable_backup;
+mod scopes_are_kept;
 mod stale_holders_write_nothing;
 mod state_and_record_are_one;
 mod writes_survive_kills;

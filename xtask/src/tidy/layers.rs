@@ -22,7 +22,7 @@ const BENCH: &str = "docket-bench";
 fn place(name: &str) -> Option<May> {
     match name {
         "docket-core" | "xtask" => Some(May::Nothing),
-        "docket-mcp-server" | "docket-rest-api" | "docket-runner" => Some(May::Core),
+        "docket-identity" | "docket-mcp-server" | "docket-rest-api" | "docket-runner" => Some(May::Core),
         "docket-cli" | "docket-tests" | BENCH => Some(May::All),
         _ if name.starts_with("docket-store-") => Some(May::Core),
         _ if name.starts_with("docket-example-") => Some(May::All),
@@ -90,6 +90,7 @@ mod tests {
             ("docket-core", "docket-core"),
             ("docket-store-sqlite", "sqlx"),
             ("docket-mcp-server", "docket-core"),
+            ("docket-identity", "docket-core"),
             ("docket-cli", "docket-store-sqlite"),
             ("docket-tests", "docket-cli"),
             ("docket-bench", "sqlx"),
@@ -100,6 +101,7 @@ mod tests {
             ("docket-core", "docket-store-sqlite"),
             ("docket-core", "sqlx"),
             ("docket-mcp-server", "docket-store-sqlite"),
+            ("docket-identity", "docket-mcp-server"),
             ("docket-store-postgres", "docket-store-sqlite"),
             ("docket-store-sqlite", "rmcp"),
             ("docket-cli", "rmcp"),

@@ -4,6 +4,7 @@
 
 mod documented;
 mod layers;
+mod links;
 mod sizes;
 mod source;
 mod tree;
@@ -60,6 +61,7 @@ fn findings(files: &[File], sources: &[Source]) -> Result<Vec<String>> {
     found.extend(layers::check(&metadata::ours()?));
     found.extend(tree::check(files));
     found.extend(documented::check(files));
+    found.extend(links::check(files));
     found.sort();
     Ok(found)
 }

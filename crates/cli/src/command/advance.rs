@@ -51,6 +51,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         return close_beneath(shell, item, &target).await;
     }
     let request = MoveRequest {
+        expected_version: None,
         item: item.clone(),
         target: target.clone(),
         summary: args.summary.as_deref().map(Text::parse).transpose().map_err(|invalid| invalid.at("summary"))?,

@@ -10,7 +10,7 @@ use docket_store_sqlite::Durability;
 use serde::Serialize;
 
 use super::progress::Progress;
-use super::snapshot::Snapshot;
+use super::snapshot;
 use crate::database::Database;
 use crate::exit::{FOUND, Failure, plain};
 use crate::output::{Paint, escape};
@@ -67,7 +67,7 @@ impl Report {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None)?;
+    crate::logging::start(&shell.around, None, false)?;
     let mut report = Report { database: shell.location()?.place.shown(), ..Report::default() };
     let keys = match look_and_mend(shell, &args, &mut report).await {
         Ok(keys) => keys,
@@ -118,7 +118,7 @@ async fn look(
     report: &mut Report,
 ) -> Result<(Vec<Item>, BTreeMap<ItemId, Key>), Failure> {
     let progress = Progress::new(shell.out, "looking at rows", None);
-    let snapshot = Snapshot::take(store, false, &progress).await?;
+    let snapshot = snapshot::take(store, false, &progress).await?;
     drop(progress);
     report.items = snapshot.items.len();
     report.edges = snapshot.edges.len();

@@ -53,10 +53,10 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         }
     };
     // Read first: whatever is committed after it is found by following.
-    let head = session.store().head().await?;
+    let head = session.engine.head().await?;
     let filter =
         EventFilter { project, item, since, newest_first: true, limit: args.limit.into(), ..EventFilter::default() };
-    let mut events = session.store().events(&filter).await?;
+    let mut events = session.engine.events(&filter).await?;
     events.reverse();
     if !args.follow {
         let names = names(&session, &events).await?;
@@ -71,13 +71,13 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let mut seen = events.last().map_or(head, |event| event.seq.max(head));
     print(&session, &events).await?;
     loop {
-        session.store().changed(seen).await?;
+        session.engine.changed(seen).await?;
         let fresh = EventFilter { after: Some(seen), newest_first: false, limit: limits::PAGE, ..filter.clone() };
-        let events = session.store().events(&fresh).await?;
+        let events = session.engine.events(&fresh).await?;
         // What another project did moves the head as well.
         seen = match events.last() {
             Some(event) => event.seq,
-            None => session.store().head().await?,
+            None => session.engine.head().await?,
         };
         print(&session, &events).await?;
     }
@@ -134,6 +134,7 @@ fn details(event: &Event, names: &Names) -> String {
             fields.map(|field| escape::line(field)).collect::<Vec<_>>().join(", ")
         }
         Verb::ProjectSet => text("slug").unwrap_or_default(),
+        Verb::KeySet => text("name").unwrap_or_default(),
         Verb::Created | Verb::Claimed | Verb::Released | Verb::Removed => String::new(),
     }
 }

@@ -1,18 +1,15 @@
 //! `docket export`: all rows as lines of JSON, to be kept in git or moved to another database.
 
-use std::collections::BTreeSet;
 use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use docket_core::model::{ItemId, ProjectId};
 use docket_core::{Error, Reason};
 use docket_store_sqlite::Durability;
 use serde::Serialize;
 
-use super::jsonl;
 use super::progress::Progress;
-use super::snapshot::Snapshot;
+use super::snapshot;
 use crate::database::Place;
 use crate::exit::Failure;
 use crate::session::{Access, Shell, resolve};
@@ -57,19 +54,23 @@ struct Exported {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None)?;
+    crate::logging::start(&shell.around, None, false)?;
     let sink = sink(shell, &args)?;
     let store = shell.open_store(Access::Read, Durability::Full).await?;
     let progress = Progress::new(shell.out, "reading rows", None);
-    let mut snapshot = Snapshot::take(&store, true, &progress).await?;
+    let mut snapshot = snapshot::take(&store, true, &progress).await?;
     drop(progress);
     store.close().await;
     if let Some(slug) = shell.named_project()? {
         let project = snapshot.projects.iter().find(|project| project.slug == slug);
         let project = project.ok_or_else(|| Error::not_found(format!("no project \"{slug}\" in this database")))?.id;
-        narrow(&mut snapshot, project);
+        let crossing = snapshot.narrow(project);
+        if crossing > 0 {
+            crate::output::remark(&format!("note: {} to other projects left out", super::count(crossing, "edge")));
+        }
     }
-    let lines = jsonl::write(&snapshot)?;
+    let rows = snapshot.rows()?;
+    let lines = rows.iter().map(crate::output::json::compact).collect::<Result<Vec<String>, _>>()?;
     let (path, written) = match sink {
         Sink::Out => return crate::output::print(&lines),
         Sink::Through(path) => {
@@ -102,21 +103,6 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             crate::output::escape::line(&done.path)
         )]
     })
-}
-
-/// Keeps one project, and the edges inside it.
-fn narrow(snapshot: &mut Snapshot, project: ProjectId) {
-    snapshot.projects.retain(|known| known.id == project);
-    snapshot.items.retain(|item| item.project == project);
-    let kept: BTreeSet<ItemId> = snapshot.items.iter().map(|item| item.id).collect();
-    snapshot.notes.retain(|note| kept.contains(&note.item));
-    let touching =
-        |edge: &docket_core::model::Edge| [edge.from, edge.to].iter().filter(|end| kept.contains(end)).count();
-    let crossing = snapshot.edges.iter().filter(|edge| touching(edge) == 1).count();
-    snapshot.edges.retain(|edge| touching(edge) == 2);
-    if crossing > 0 {
-        crate::output::remark(&format!("note: {} to other projects left out", super::count(crossing, "edge")));
-    }
 }
 
 /// Finds out where the lines go, before anything is read.

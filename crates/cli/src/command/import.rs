@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader, Read};
 
 use docket_core::command::Imported;
+use docket_core::exchange::Reader;
 use docket_core::{Error, Reason, limits};
 
-use super::jsonl::Reader;
 use super::progress::Progress;
 use crate::exit::Failure;
 use crate::session::{Access, Shell, resolve};
@@ -53,7 +53,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let session = shell.session(Access::Write).await?;
     let total = import.items.len() + import.edges.len() + import.notes.len();
     let progress = Progress::new(shell.out, "taking in rows", Some(total));
-    let imported: Imported = match session.engine.run(session.call(), import).await {
+    let imported: Imported = match session.everywhere().run(session.call(), import).await {
         Ok(imported) => imported,
         Err(error) => {
             let line = lines.line_of(&error);

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use docket_core::command::SetProject;
 use docket_core::model::{Project, Slug};
+use docket_core::proof::{ProofVerifier, Unchecked};
 use docket_core::store::ProjectRef;
 use docket_core::workflow::Workflow;
 use docket_core::{Code, Engine, Error, Kind, Reason};
+use docket_identity::JwksVerifier;
 use docket_mcp_server::{Settings, serve_stdio, surface, surfaces};
 
 use crate::config::Configuration;
@@ -60,11 +62,13 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     };
     tracing::info!(database = location.place.shown(), project = %project.slug, surface = args.surface, "serving");
     let settings = Settings {
-        engine,
+        // The tools are about one project: what another has is not found by its name.
+        engine: engine.limited_to(engine.access().narrowed_to(project.id)),
         project: ProjectRef::Id(project.id),
         principal: caller.principal.clone(),
         actor: caller.explicit.then(|| caller.actor.clone()),
         policy: caller.policy,
+        verifier: verifier(&config).await?,
         require_actor: config.identity.require_actor.unwrap_or(false),
     };
     let served = serve_stdio(settings, surface).await;
@@ -75,13 +79,22 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     })
 }
 
+/// How proofs of actors are checked.
+pub(super) async fn verifier(config: &Configuration) -> Result<Arc<dyn ProofVerifier>, Failure> {
+    let Some(settings) = config.identity.proofs.clone() else { return Ok(Arc::new(Unchecked)) };
+    match JwksVerifier::new(settings).await {
+        Ok(verifier) => Ok(Arc::new(verifier)),
+        Err(error) => Err(Failure::environment(format!("proofs of actors cannot be verified: {error}"))),
+    }
+}
+
 /// The preset that goes with a surface.
 pub(super) fn preset_of(surface: &str) -> &'static str {
     Workflow::PRESETS.into_iter().find(|preset| *preset == surface).unwrap_or(Workflow::PRESETS[0])
 }
 
 /// The project to serve: the one named, the one the configuration names, the only one, or a new one.
-fn wanted(projects: &[Project], named: Option<Slug>, config: &Configuration) -> Result<Slug, Failure> {
+pub(super) fn wanted(projects: &[Project], named: Option<Slug>, config: &Configuration) -> Result<Slug, Failure> {
     if let Some(slug) = named {
         let known = projects.is_empty() || projects.iter().any(|project| project.slug == slug);
         // A slip of the pen would be an empty project that nobody looks at.

@@ -12,7 +12,7 @@ pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod item;
-mod jsonl;
+pub(crate) mod key;
 pub(crate) mod link;
 mod listing;
 pub(crate) mod mcp;
@@ -24,6 +24,7 @@ pub(crate) mod project;
 pub(crate) mod release;
 pub(crate) mod restore;
 pub(crate) mod search;
+pub(crate) mod serve;
 mod snapshot;
 pub(crate) mod tree;
 pub(crate) mod unlink;
@@ -44,6 +45,7 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Init(args) => init::run(shell, args).await,
         Verb::Mcp(args) => mcp::run(shell, args).await,
+        Verb::Serve(args) => serve::run(shell, args).await,
         Verb::Item(act) => item::run(shell, act).await,
         Verb::Tree(args) => tree::run(shell, args).await,
         Verb::Next(args) => next::run(shell, args).await,
@@ -59,6 +61,7 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
         Verb::Search(args) => search::run(shell, args).await,
         Verb::Overview(args) => overview::run(shell, args).await,
         Verb::Project(act) => project::run(shell, act).await,
+        Verb::Key(act) => key::run(shell, act).await,
         Verb::Doctor(args) => doctor::run(shell, args).await,
         Verb::Backup(args) => backup::run(shell, args).await,
         Verb::Restore(args) => restore::run(shell, args).await,
@@ -136,12 +139,5 @@ fn strip(value: &mut Value, object: &str, field: &str) {
         }
         Value::Array(values) => values.iter_mut().for_each(|inner| strip(inner, object, field)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-fn into_object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(fields) => fields,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
     }
 }

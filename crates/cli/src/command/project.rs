@@ -85,9 +85,9 @@ async fn set(shell: &Shell, args: SetArgs) -> Result<(), Failure> {
     let changes = SetProject { slug, name, prefix, workflow, schemas: None, must_be_new: false };
     let project = match before {
         Some(project) if changes.name.is_none() && changes.prefix.is_none() && changes.workflow.is_none() => project,
-        Some(_) | None => session.engine.run(session.call(), changes).await?.project,
+        Some(_) | None => session.everywhere().run(session.call(), changes).await?.project,
     };
-    let project = apply_rules(&session.engine, session.caller(), &config, &project).await?;
+    let project = apply_rules(&session.everywhere(), session.caller(), &config, &project).await?;
     if args.preset.as_deref().is_some_and(|preset| project.workflow.preset.as_str() != preset) {
         let message =
             format!("docket.toml sets the preset of this project to {}: change it there", project.workflow.preset);

@@ -84,6 +84,7 @@ pub(super) fn obstacle(obstacle: &Obstacle, names: &Names, paint: Paint) -> Stri
             |until| format!("claimed until {}", listing::moment(until)),
         ),
         What::CollidesWith { item } => format!("uses what the claimed {} uses", names.of(*item)),
+        What::OutOfSight { count } => format!("waits for {} in other projects", super::count(*count as usize, "item")),
         What::NeedsCapabilities { capabilities } => {
             format!("needs an agent that can {}", escape::line(&capabilities.join(", ")))
         }
@@ -100,6 +101,7 @@ pub(super) fn other(obstacle: &Obstacle) -> Option<ItemId> {
         | What::Blocked
         | What::NotClaimable { .. }
         | What::Claimed { .. }
+        | What::OutOfSight { .. }
         | What::NeedsCapabilities { .. } => None,
     }
 }

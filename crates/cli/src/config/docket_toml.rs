@@ -71,19 +71,21 @@ pub(super) fn apply(file: &Path, text: &str, config: &mut Configuration) -> Resu
         store.finish()?;
     }
     if let Some(field) = settings.get("identity") {
-        let mut identity = field.settings()?;
-        if let Some(field) = identity.get("degraded_mode_policy") {
-            config.identity.policy = Some(field.one_of(&super::POLICIES)?);
-        }
-        if let Some(field) = identity.get("require_actor") {
-            config.identity.require_actor = Some(field.flag()?);
-        }
-        identity.finish()?;
+        super::identity::identity(&field, file.parent().unwrap_or(file), config)?;
+    }
+    if let Some(field) = settings.get("limits") {
+        super::identity::limits(&field, config)?;
+    }
+    if let Some(field) = settings.get("server") {
+        config.server = super::server::read(&field)?;
     }
     if let Some(field) = settings.get("log") {
         let mut log = field.settings()?;
         if let Some(field) = log.get("level") {
             config.log_level = Some(field.one_of(&super::LOG_LEVELS)?);
+        }
+        if let Some(field) = log.get("format") {
+            config.log_json = field.one_of(&[("text", false), ("json", true)])?;
         }
         log.finish()?;
     }

@@ -4,10 +4,14 @@
 //! what belongs to the process stays here.
 
 mod docket_toml;
+mod identity;
+#[cfg(test)]
+mod identity_tests;
 pub(crate) mod locate;
 mod nearest;
 mod node;
 mod parse;
+pub(crate) mod server;
 mod task_orchestrator;
 #[cfg(test)]
 mod tests;
@@ -18,6 +22,7 @@ use std::path::{Path, PathBuf};
 use docket_core::model::{DegradedMode, KeyPrefix, Name, Slug, Title, Trigger};
 use docket_core::workflow::{Lifecycle, RankBy, ReviewPhase, Schemas, Status, Transitions, Workflow};
 use docket_core::{Gate, Invalid};
+use docket_identity::{JwksSettings, Rate, TokenSettings};
 use docket_store_sqlite::Durability;
 
 pub(crate) use node::ConfigError;
@@ -60,7 +65,11 @@ pub(crate) struct Configuration {
     pub(crate) schemas: Option<Schemas>,
     pub(crate) durability: Option<Durability>,
     pub(crate) identity: Identity,
+    pub(crate) server: server::Server,
+    /// How often a caller over the network may call.
+    pub(crate) rate: Option<Rate>,
     pub(crate) log_level: Option<&'static str>,
+    pub(crate) log_json: bool,
     /// What was passed over, to be told once there is somebody to tell it to.
     pub(crate) warnings: Vec<String>,
 }
@@ -75,10 +84,14 @@ pub(crate) struct ProjectSettings {
 }
 
 /// How actors are believed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Identity {
     pub(crate) policy: Option<DegradedMode>,
     pub(crate) require_actor: Option<bool>,
+    /// How proofs of actors are checked, where they are.
+    pub(crate) proofs: Option<JwksSettings>,
+    /// How bearer tokens of callers are checked, where they are accepted.
+    pub(crate) tokens: Option<TokenSettings>,
 }
 
 /// The switches of a workflow that a file changes.

@@ -97,6 +97,11 @@ impl<'n> Field<'n> {
         Self { file, key: String::new(), node }
     }
 
+    /// The file that it stands in.
+    pub(crate) fn file(&self) -> &'n Path {
+        self.file
+    }
+
     /// An error at this value.
     pub(crate) fn error(&self, message: impl Into<String>) -> ConfigError {
         ConfigError {

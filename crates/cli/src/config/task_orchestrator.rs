@@ -1,13 +1,14 @@
 //! `.taskorchestrator/config.yaml`: the configuration of the task-orchestrator, read as it is.
 //!
 //! Its format is not ours, so a key that we do not know is a warning; but nothing that would loosen a rule is passed over:
-//! a value that cannot be read, or a verifier that this version does not have, stops the start.
+//! a value that cannot be read stops the start.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use docket_core::model::{Name, Trigger};
 use docket_core::workflow::{NoteRule, Schema, Trait};
+use docket_identity::JwksSettings;
 
 use super::docket_toml::{LIFECYCLES, NOTE_LIMITS, PHASES};
 use super::node::{ConfigError, Field, Settings};
@@ -217,27 +218,28 @@ fn authentication(
         config.identity.policy = Some(field.one_of(&super::POLICIES)?);
     }
     if let Some(field) = settings.get_set("verifier") {
-        verifier(&field)?;
+        config.identity.proofs = verifier(&field, warnings)?;
     }
     settings.finish_kindly(warnings)
 }
 
-/// Only the verifier that checks nothing is there yet. To go on without the one that was asked for would be to accept
-/// every proof.
-fn verifier(field: &Field<'_>) -> Result<(), ConfigError> {
+/// How proofs are checked; `None` where they are not. A file with keys is looked for beside the folder of this one.
+fn verifier(field: &Field<'_>, warnings: &mut Vec<String>) -> Result<Option<JwksSettings>, ConfigError> {
     #[derive(Clone, Copy, PartialEq)]
     enum Verifier {
         Noop,
         Jwks,
     }
     let mut settings = field.settings()?;
-    let Some(kind) = settings.get_set("type") else { return Ok(()) };
+    let Some(kind) = settings.get_set("type") else { return Ok(None) };
     match kind.one_of(&[("noop", Verifier::Noop), ("jwks", Verifier::Jwks)])? {
-        Verifier::Noop => Ok(()),
-        Verifier::Jwks => Err(kind.error(
-            "proofs cannot be verified by this version of docket yet; set it to \"noop\" to run without verification, \
-             with degraded_mode_policy \"reject\" to refuse unverified actors",
-        )),
+        Verifier::Noop => Ok(None),
+        Verifier::Jwks => {
+            let folder = field.file().parent().and_then(std::path::Path::parent).unwrap_or(field.file());
+            let keys = super::identity::keys(field, &mut settings, folder)?;
+            settings.finish_kindly(warnings)?;
+            Ok(Some(keys))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::locate::{Origin, Surroundings, folders};
 use super::{ConfigError, Configuration, docket_toml, task_orchestrator};
 use crate::database::Place;
 
-fn toml(text: &str) -> Result<Configuration, ConfigError> {
+pub(super) fn toml(text: &str) -> Result<Configuration, ConfigError> {
     let mut config = Configuration::default();
     docket_toml::apply(Path::new("docket.toml"), text, &mut config).map(|()| config)
 }
@@ -21,7 +21,7 @@ fn yaml(text: &str) -> Result<Configuration, ConfigError> {
     task_orchestrator::apply(Path::new("config.yaml"), text, &mut config).map(|()| config)
 }
 
-fn error(read: Result<Configuration, ConfigError>) -> String {
+pub(super) fn error(read: Result<Configuration, ConfigError>) -> String {
     read.expect_err("a mistake").to_string()
 }
 
@@ -241,7 +241,7 @@ fn a_mistake_in_the_task_orchestrators_file_is_told_with_its_place() {
         ("work_item_schema:\n  a: {}\n", vec!["config.yaml:1:1", "did you mean \"work_item_schemas\""]),
         ("traits:\n  t: {notes: [{key: x, role: work, requird: true}]}", vec!["config.yaml:2", "\"required\""]),
         ("actor_authentication: {degraded_mode_policy: rejct}", vec!["config.yaml:1", "\"reject\""]),
-        ("actor_authentication:\n  verifier:\n    type: jwks\n", vec!["config.yaml:3:11", "cannot be verified"]),
+        ("actor_authentication:\n  verifier:\n    type: jwks\n", vec!["config.yaml:3:5", "keys are needed"]),
         ("actor_authentication: {enabled: maybe}", vec!["config.yaml:1", "true or false"]),
         ("note_limits: {mode: warn}\nnote_limits: {mode: warn}", vec!["config.yaml:2:1"]),
         ("- a\n- b\n", vec!["must be a table, not a list"]),

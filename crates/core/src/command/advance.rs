@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{caller, check_batch, may_close};
+use super::{caller, check_batch, check_version, may_close};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, move_item};
 use crate::error::{Error, Refusal};
 use crate::limits;
@@ -24,6 +25,16 @@ pub struct MoveRequest {
     pub by: Option<Attribution>,
     /// The fence of the caller's claim.
     pub fence: Option<Fence>,
+    /// Refuses unless the item still has this version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u64>,
+}
+
+impl MoveRequest {
+    /// A move about which nothing else is said.
+    pub fn of(item: ItemRef, target: Target) -> Self {
+        Self { item, target, summary: None, by: None, fence: None, expected_version: None }
+    }
 }
 
 /// Moves items.
@@ -38,6 +49,7 @@ pub struct Advance {
 }
 
 /// An item by id and title.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Named {
@@ -48,6 +60,7 @@ pub struct Named {
 }
 
 /// The move that would come next.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Next {
     /// By this trigger.
@@ -59,6 +72,7 @@ pub struct Next {
 }
 
 /// A move that was made.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Applied {
@@ -101,6 +115,7 @@ pub struct Applied {
 }
 
 /// A move that was not made.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedMove {
@@ -114,6 +129,7 @@ pub struct RefusedMove {
 }
 
 /// How one move ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MoveResult {
@@ -133,6 +149,7 @@ pub struct Advanced {
 impl Command for Advance {
     type Output = Advanced;
     const NAME: &'static str = "advance";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
         let mut items: Vec<ItemRef> = self.moves.iter().map(|request| request.item.clone()).collect();
@@ -176,6 +193,9 @@ fn advance(draft: &mut Draft<'_>, request: &MoveRequest) -> Result<MoveResult, E
         Ok(item) => item.id,
         Err(error) => return refused(None, error),
     };
+    if let Err(error) = check_version(draft.expect(id)?, request.expected_version) {
+        return refused(Some(id), error);
+    }
     let by = request.by.as_ref();
     let who = match caller(draft.call, by, request.fence) {
         Ok(who) => who,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Code, Error, Kind, Reason};
 use crate::limits;
@@ -35,6 +36,7 @@ pub struct Claim {
 }
 
 /// A claim that the caller holds.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Held {
@@ -47,6 +49,7 @@ pub struct Held {
 }
 
 /// How a claim ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ClaimOutcome {
@@ -55,6 +58,7 @@ pub enum ClaimOutcome {
     /// Somebody else does, for this long at the most.
     AlreadyClaimed {
         /// Milliseconds until the lease ends; none when it runs until released.
+        #[serde(default, rename = "retryAfterMs", skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
     /// The item is closed.
@@ -66,17 +70,20 @@ pub enum ClaimOutcome {
 }
 
 /// How one claim ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimResult {
     /// The item as the caller spelled it.
     pub asked: String,
     /// What that meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<ItemId>,
     /// How it ended.
     pub outcome: ClaimOutcome,
 }
 
 /// How a release ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReleaseOutcome {
@@ -89,17 +96,20 @@ pub enum ReleaseOutcome {
 }
 
 /// How one release ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseResult {
     /// The item as the caller spelled it.
     pub asked: String,
     /// What that meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<ItemId>,
     /// How it ended.
     pub outcome: ReleaseOutcome,
 }
 
 /// How claims and releases ended, each in order.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claimed {
@@ -114,13 +124,14 @@ pub struct Claimed {
 impl Command for Claim {
     type Output = Claimed;
     const NAME: &'static str = "claim";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, call: &Call) -> Scope {
         let mut items: Vec<ItemRef> = self.claims.iter().map(|claim| claim.item.clone()).collect();
         items.extend(self.releases.iter().cloned());
         items.sort_unstable();
         items.dedup();
-        let held_by = call.holder().ok().filter(|_| !self.claims.is_empty()).cloned();
+        let held_by = call.holder().ok().filter(|_| !self.claims.is_empty()).cloned().into_iter().collect();
         Scope { project: self.project.clone(), items, held_by, ..Scope::default() }
     }
 

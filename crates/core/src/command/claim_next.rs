@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::claim::{Held, place, release_oldest};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::Error;
 use crate::limits;
@@ -72,6 +73,7 @@ pub struct Offer {
 impl Command for ClaimNext {
     type Output = Offer;
     const NAME: &'static str = "claim-next";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Project);
 
     fn scope(&self, call: &Call) -> Scope {
         let named: Vec<ItemRef> = self.wanted.parent.iter().chain(&self.wanted.under).cloned().collect();
@@ -79,7 +81,7 @@ impl Command for ClaimNext {
             project: self.project.clone(),
             candidates: named.is_empty().then(|| self.candidates(None, None, None, 0)),
             items: named,
-            held_by: call.holder().ok().cloned(),
+            held_by: call.holder().ok().cloned().into_iter().collect(),
             busy: true,
             ..Scope::default()
         }
@@ -99,12 +101,11 @@ impl Command for ClaimNext {
             return Ok(Decision::Look(Box::new(look(None))));
         }
         let candidates: Vec<&Item> = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).collect();
-        let chosen = candidates.iter().find(|item| self.suits(item, seen));
+        let chosen = candidates.iter().find(|item| self.suits(item, holder, seen));
         let Some(chosen) = chosen else {
-            if let (Some(last), true) =
-                (candidates.last(), seen.candidates.truncated && seen.looks + 2 < limits::LOOK_ROUNDS)
-            {
-                return Ok(Decision::Look(Box::new(look(Some((last.derived.rank, last.number))))));
+            if seen.candidates.truncated && seen.looks + 2 < limits::LOOK_ROUNDS {
+                let last = candidates.last().map(|last| (last.derived.rank, last.number));
+                return Ok(Decision::Look(Box::new(look(last))));
             }
             let nothing = Offer {
                 held: None,
@@ -149,8 +150,12 @@ impl ClaimNext {
         }
     }
 
-    fn suits(&self, item: &Item, seen: &Slice) -> bool {
+    fn suits(&self, item: &Item, holder: &Name, seen: &Slice) -> bool {
+        let is_mine = |held: &ItemId| {
+            let claim = seen.items.get(held).and_then(|item| item.claim.as_ref());
+            seen.held.contains(held) && claim.is_some_and(|claim| claim.holder == *holder)
+        };
         item.required_capabilities.iter().all(|needed| self.wanted.capabilities.contains(needed))
-            && collision(item, seen.busy.iter().filter(|busy| !seen.held.contains(&busy.item))).is_none()
+            && collision(item, seen.busy.iter().filter(|busy| !is_mine(&busy.item))).is_none()
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::advance::refusal_error;
 use super::{caller, check_batch, may_close};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, close_parents, move_alone};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::topological;
@@ -35,14 +36,17 @@ pub struct CloseTree {
 }
 
 /// How one item of the set ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CloseOutcome {
     /// It was closed.
     Closed {
         /// Where it stood.
+        #[serde(rename = "fromRole")]
         from_role: Role,
         /// Its label.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<Name>,
     },
     /// A gate refused it.
@@ -54,6 +58,7 @@ pub enum CloseOutcome {
 }
 
 /// How one item ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloseResult {
     /// The item.
@@ -65,6 +70,7 @@ pub struct CloseResult {
 }
 
 /// How the set ended, in the order in which it was closed.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeClosed {
     /// One for each item.
@@ -76,6 +82,7 @@ pub struct TreeClosed {
 impl Command for CloseTree {
     type Output = TreeClosed;
     const NAME: &'static str = "close-tree";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         let (items, subtree) = match &self.what {

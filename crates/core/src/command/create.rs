@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::check_batch;
-use super::place::{check_edge, check_lists, check_parent, receive};
+use super::place::{check_edge, check_lists, check_parent, empty_summary, empty_text, receive};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::Waits;
@@ -171,6 +172,7 @@ pub struct Created {
 impl Command for Create {
     type Output = Created;
     const NAME: &'static str = "create";
+    const NEEDS: Needs = Needs::new(Profile::Planner, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         let parents = self.items.iter().filter_map(|item| match &item.parent {
@@ -466,12 +468,4 @@ fn local_item(locals: &BTreeMap<&str, ItemId>, local: &str) -> Result<ItemId, Er
     locals.get(local).copied().ok_or_else(|| {
         Error::validation(Reason::NotFound, format!("nothing in this call is named \"{}\"", crate::echo(local)))
     })
-}
-
-fn empty_summary() -> Summary {
-    Summary::parse("").unwrap_or_else(|_| unreachable!("an empty summary is valid"))
-}
-
-fn empty_text() -> Text {
-    Text::parse("").unwrap_or_else(|_| unreachable!("an empty text is valid"))
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::place::{check_lists, check_parent, receive};
-use super::{check_batch, guard, keep_lease};
+use super::{check_batch, check_version, guard, keep_lease};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::{Waits, cycle_error};
@@ -21,6 +22,13 @@ pub enum Change<T> {
     Clear,
     /// It becomes this.
     Set(T),
+}
+
+/// `null` clears; what is not there stays, by way of `#[serde(default)]`.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Change<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map_or(Self::Clear, Self::Set))
+    }
 }
 
 impl<T: Clone> Change<T> {
@@ -128,6 +136,7 @@ pub struct Edited {
 impl Command for Edit {
     type Output = Edited;
     const NAME: &'static str = "edit";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
         let parents = self.patches.iter().filter_map(|patch| match &patch.parent {
@@ -176,15 +185,7 @@ impl Edit {
 fn edit(draft: &mut Draft<'_>, waits: &mut Option<Waits>, patch: &Patch) -> Result<Item, Error> {
     let id = draft.seen.resolve(&patch.item)?.id;
     let before = draft.expect(id)?.clone();
-    if patch.expected_version.is_some_and(|version| version != before.version) {
-        return Err(Error {
-            contended_item: Some(id),
-            ..Error::conflict(
-                Reason::VersionMismatch,
-                format!("the item has version {}: read it again before changing it", before.version),
-            )
-        });
-    }
+    check_version(&before, patch.expected_version)?;
     guard(draft, &before, None, patch.fence)?;
     let length = |list: Option<usize>| list.unwrap_or(0);
     check_lists(&[
@@ -249,7 +250,7 @@ fn reparent(draft: &mut Draft<'_>, waits: &mut Option<Waits>, id: ItemId, parent
         None => waits.insert(Waits::new(draft.seen.waits.as_ref(), project.workflow.has_gate(Gate::Descendants))?),
     };
     if let Some(path) = parent.and_then(|parent| waits.cycle_with_parent(parent, id)) {
-        return Err(cycle_error(&path).at("parentId"));
+        return Err(cycle_error(&path, |id| draft.may_tell(id)).at("parentId"));
     }
     if let Some(parent) = parent.filter(|_| item.role.is_open()) {
         receive(draft, &project, parent)?;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::{Waits, cycle_error};
@@ -24,6 +25,7 @@ pub struct Import {
 }
 
 /// How much was taken in.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "counts of the rows the names say")]
 pub struct Imported {
@@ -36,6 +38,7 @@ pub struct Imported {
 impl Command for Import {
     type Output = Imported;
     const NAME: &'static str = "import";
+    const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Everything);
 
     fn scope(&self, _call: &Call) -> Scope {
         Scope {
@@ -178,7 +181,7 @@ impl Import {
         for edge in self.edges.iter().filter(|edge| edge.kind == EdgeKind::Blocks) {
             waits.add_edge(WaitEdge { from: edge.from, to: edge.to, threshold: edge.threshold() });
         }
-        waits.find_cycle().map_or(Ok(()), |path| Err(cycle_error(&path)))
+        waits.find_cycle().map_or(Ok(()), |path| Err(cycle_error(&path, |_| true)))
     }
 
     fn check_edges(&self) -> Result<(), Error> {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check_batch;
 use super::place::check_edge;
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::Waits;
@@ -41,6 +42,7 @@ pub struct Linked {
 impl Command for Link {
     type Output = Linked;
     const NAME: &'static str = "link";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         let mut items: Vec<ItemRef> = self.edges.iter().flat_map(|edge| [edge.from.clone(), edge.to.clone()]).collect();

@@ -8,6 +8,7 @@ mod create;
 mod each;
 mod edit;
 mod import;
+mod key;
 mod link;
 mod note_put;
 mod note_remove;
@@ -23,6 +24,7 @@ pub use close_tree::{CloseOutcome, CloseResult, CloseTree, TreeClosed, What};
 pub use create::{Create, Created, CreatedItem, CreatedNote, End, NewEdge, NewItem, NewNote, Parent};
 pub use edit::{Change, Edit, Edited, Patch};
 pub use import::{Import, Imported};
+pub use key::{CreateKey, KeySet, RevokeKey, RotateKey};
 pub use link::{EdgeSpec, Link, Linked};
 pub use note_put::{ItemNotes, NotePut, NotesPut, PutNotes, WrittenNote};
 pub use note_remove::{NotesRemoved, RemoveNotes};
@@ -46,6 +48,15 @@ fn check_batch(what: &str, length: usize, most: usize) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses a write on an item that has changed since the version it expects.
+fn check_version(item: &Item, expected: Option<u64>) -> Result<(), Error> {
+    if expected.is_none_or(|version| version == item.version) {
+        return Ok(());
+    }
+    let message = format!("the item has version {}: read it again before changing it", item.version);
+    Err(Error { contended_item: Some(item.id), ..Error::conflict(Reason::VersionMismatch, message) })
 }
 
 /// The caller of one entry of a batch: the entry's own actor, else the call's.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{check_batch, guard, keep_lease_recorded};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
 use crate::limits;
@@ -40,6 +41,7 @@ pub struct PutNotes {
 }
 
 /// A note that was written.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the fields are those of Note")]
@@ -56,6 +58,7 @@ pub struct WrittenNote {
 }
 
 /// What an item still owes after its notes were written.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemNotes {
     /// What to write next.
@@ -75,6 +78,7 @@ pub struct NotesPut {
 impl Command for PutNotes {
     type Output = NotesPut;
     const NAME: &'static str = "put-notes";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
         let mut items: Vec<ItemRef> = self.notes.iter().map(|note| note.item.clone()).collect();

@@ -4,7 +4,7 @@ use crate::engine::{Draft, reopen_for_child};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::{Waits, cycle_error};
 use crate::limits;
-use crate::model::{Edge, EdgeId, EdgeKind, ItemId, Project, Role};
+use crate::model::{Edge, EdgeId, EdgeKind, ItemId, Project, Role, Summary, Text};
 use crate::plant::{Bug, planted};
 use crate::store::WaitEdge;
 
@@ -80,9 +80,17 @@ pub(super) fn check_edge(
     if kind == EdgeKind::Blocks {
         let wait = WaitEdge { from, to, threshold: edge.threshold() };
         if let Some(path) = waits.cycle_with_edge(wait).filter(|_| !planted(Bug::CyclesUnchecked)) {
-            return Err(cycle_error(&path));
+            return Err(cycle_error(&path, |id| draft.may_tell(id)));
         }
         waits.add_edge(wait);
     }
     Ok(edge)
+}
+
+pub(super) fn empty_summary() -> Summary {
+    Summary::parse("").unwrap_or_else(|_| unreachable!("an empty summary is valid"))
+}
+
+pub(super) fn empty_text() -> Text {
+    Text::parse("").unwrap_or_else(|_| unreachable!("an empty text is valid"))
 }

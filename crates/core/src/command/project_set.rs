@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::model::{KeyPrefix, Project, ProjectId, Slug, Title};
@@ -37,6 +38,7 @@ pub struct ProjectSet {
 impl Command for SetProject {
     type Output = ProjectSet;
     const NAME: &'static str = "set-project";
+    const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         Scope { project: ProjectRef::Slug(self.slug.clone()), every_project: true, ..Scope::default() }
@@ -56,7 +58,11 @@ impl Command for SetProject {
                 ));
             }
             Some(before) => self.change(before, seen)?,
-            None => self.make(&mut draft)?,
+            None => {
+                // Said before anything is compared with other projects: what they are called is not this caller's affair.
+                call.access.check(Needs::new(Profile::Maintainer, Reach::Everything))?;
+                self.make(&mut draft)?
+            }
         };
         let changed = before.is_none_or(|before| **before != project);
         let project = Project { version: project.version + u64::from(changed && before.is_some()), ..project };

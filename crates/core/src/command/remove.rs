@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{caller, check_batch};
+use super::{caller, check_batch, check_version};
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
 use crate::gates::check_holder;
@@ -19,6 +20,9 @@ pub struct Remove {
     pub project: ProjectRef,
     /// The items.
     pub items: Vec<ItemRef>,
+    /// Refuses unless every one of them still has this version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u64>,
     /// Whether what lies beneath them goes too.
     pub recursive: bool,
     /// Whether one that cannot be removed refuses all.
@@ -26,6 +30,7 @@ pub struct Remove {
 }
 
 /// An item that was removed.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedItem {
     /// The item.
@@ -48,6 +53,7 @@ pub struct Removed {
 impl Command for Remove {
     type Output = Removed;
     const NAME: &'static str = "remove";
+    const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         let around = Around { subtree: Some(limits::SUBTREE), edges: EdgeReach::Shown, ..Around::default() };
@@ -77,6 +83,7 @@ impl Remove {
         if gone.contains(&id) {
             return Ok(RemovedItem { item: id, descendants: 0, already: true });
         }
+        check_version(draft.expect(id)?, self.expected_version)?;
         let beneath = draft.beneath(id);
         if !beneath.is_empty() && !self.recursive {
             let children = beneath

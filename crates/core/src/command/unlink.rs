@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::Error;
 use crate::model::{Edge, EdgeId, EdgeKind, ItemRef};
@@ -55,6 +56,7 @@ pub struct Unlinked {
 impl Command for Unlink {
     type Output = Unlinked;
     const NAME: &'static str = "unlink";
+    const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         let around = Around { edges: EdgeReach::Named, ..Around::default() };
@@ -93,6 +95,8 @@ impl Command for Unlink {
                 seen.edges.values().filter(|edge| edge.from == item || edge.to == item).cloned().collect()
             }
         };
+        let seen = |edge: &Edge| draft.may_tell(edge.from) && draft.may_tell(edge.to);
+        let edges: Vec<Edge> = edges.into_iter().filter(seen).collect();
         let edges = edges.into_iter().filter(|edge| draft.remove_edge(edge.id, None)).collect();
         Ok(Decision::done(draft.finish(), Unlinked { edges }))
     }

@@ -1,11 +1,14 @@
 //! Who calls, and how a retry of the call is recognised.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::access::Access;
 use crate::error::Error;
 use crate::model::{Attribution, DegradedMode, Name, RequestId};
-use crate::store::AnswerKey;
+use crate::store::{AnswerKey, KeyReach, Scope};
 
 /// The circumstances of one request.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub struct Call {
     /// Whose name it is, where parts of a request state actors and the whole does not: two actors behind one principal
     /// do not share names.
     pub requester: Option<Name>,
+    /// What the caller may do, and where. The engine that runs the call puts its own here.
+    pub access: Arc<Access>,
     /// Randomness for the ids that the request makes.
     pub seed: u128,
 }
@@ -37,6 +42,16 @@ impl Call {
             Some(who) => self.policy.trusted(who),
             None => Ok(&self.principal),
         }
+    }
+
+    /// A scope, limited to what the caller may see. One who may write to a single item ends no other claims of the agent.
+    pub(crate) fn limited(&self, scope: Scope) -> Scope {
+        let held_by = if self.access.item.is_none() { scope.held_by } else { Vec::new() };
+        let keys = match (self.access.key, scope.keys) {
+            (Some(key), KeyReach::None) => KeyReach::Ids(vec![key]),
+            (_, keys) => keys,
+        };
+        Scope { visible: self.access.projects.clone(), held_by, keys, ..scope }
     }
 
     /// Where the answer to this request is kept, if it has a name.

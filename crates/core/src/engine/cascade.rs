@@ -13,6 +13,7 @@ use crate::model::{Attribution, EdgeKind, Item, ItemId, Name, Role, Trigger, Ver
 use crate::workflow::{Lifecycle, Status, Target};
 
 /// A move that the engine made, or could not make, because a relative moved.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cascade {
@@ -158,6 +159,7 @@ impl Waiting {
     fn released(mut self, draft: &Draft<'_>) -> Vec<ItemId> {
         self.0.sort_unstable();
         self.0.dedup();
+        self.0.retain(|id| draft.may_tell(*id));
         self.0.retain(|id| draft.item(*id).is_some_and(|item| item.derived.blockers == 0 && item.role.is_open()));
         self.0
     }

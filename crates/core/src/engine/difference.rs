@@ -1,8 +1,9 @@
 //! What differs between an item before and after: for events, for the columns written, and for its label.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::model::{Derived, Item, Name, Project, Trigger};
+use crate::model::{Item, Name, Project, Trigger};
 use crate::store::Touched;
 use crate::workflow::Status;
 
@@ -43,47 +44,263 @@ pub(super) fn fields(item: &Item) -> Map<String, Value> {
 }
 
 /// The fields that differ, as they are after; `null` for one that is gone.
+///
+/// Most changes touch a few small fields of a large item, so only what differs is written out. The item is taken apart by
+/// name: a field added later has to be named here too.
 pub(super) fn changed_fields(before: &Item, after: &Item) -> Map<String, Value> {
-    let (old, new) = (fields(before), fields(after));
-    let gone =
-        old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null)).collect::<Vec<_>>();
-    let mut set: Map<String, Value> = new.into_iter().filter(|(key, value)| old.get(key) != Some(value)).collect();
-    set.extend(gone);
-    set
+    let Item {
+        id,
+        project,
+        number,
+        parent,
+        depth,
+        title,
+        description,
+        summary,
+        status,
+        role,
+        outcome,
+        previous_status,
+        status_label,
+        priority,
+        complexity,
+        item_type,
+        tags,
+        traits,
+        metadata,
+        properties,
+        requires_verification,
+        touches,
+        needs,
+        required_capabilities,
+        claim,
+        fence,
+        version,
+        created_at,
+        modified_at,
+        role_changed_at,
+        derived: _,
+    } = after;
+    let mut set = Changed::default();
+    set.field("id", &before.id, id);
+    set.field("project", &before.project, project);
+    set.field("number", &before.number, number);
+    set.field("parent", &before.parent, parent);
+    set.field("depth", &before.depth, depth);
+    set.field("title", &before.title, title);
+    set.field("description", &before.description, description);
+    set.field("summary", &before.summary, summary);
+    set.field("status", &before.status, status);
+    set.field("role", &before.role, role);
+    set.field("outcome", &before.outcome, outcome);
+    set.field("previousStatus", &before.previous_status, previous_status);
+    set.field("statusLabel", &before.status_label, status_label);
+    set.field("priority", &before.priority, priority);
+    set.field("complexity", &before.complexity, complexity);
+    set.field("itemType", &before.item_type, item_type);
+    set.list("tags", &before.tags, tags);
+    set.list("traits", &before.traits, traits);
+    set.field("metadata", &before.metadata, metadata);
+    set.field("properties", &before.properties, properties);
+    set.field("requiresVerification", &before.requires_verification, requires_verification);
+    set.list("touches", &before.touches, touches);
+    set.list("needs", &before.needs, needs);
+    set.list("requiredCapabilities", &before.required_capabilities, required_capabilities);
+    set.field("claim", &before.claim, claim);
+    set.field("fence", &before.fence, fence);
+    set.field("version", &before.version, version);
+    set.field("createdAt", &before.created_at, created_at);
+    set.field("modifiedAt", &before.modified_at, modified_at);
+    set.field("roleChangedAt", &before.role_changed_at, role_changed_at);
+    set.0
+}
+
+#[derive(Default)]
+struct Changed(Map<String, Value>);
+
+impl Changed {
+    fn field<T: Serialize + PartialEq>(&mut self, name: &str, before: &T, after: &T) {
+        if before != after {
+            self.0.insert(name.to_owned(), serde_json::to_value(after).unwrap_or(Value::Null));
+        }
+    }
+
+    /// An empty list is stored as none at all.
+    fn list<T: Serialize + PartialEq>(&mut self, name: &str, before: &[T], after: &[T]) {
+        if before != after {
+            let after = (!after.is_empty()).then_some(after);
+            self.0.insert(name.to_owned(), serde_json::to_value(after).unwrap_or(Value::Null));
+        }
+    }
 }
 
 /// Which groups of columns differ.
 pub(super) fn touched(before: &Item, after: &Item) -> Touched {
-    let state = |item: &Item| {
-        (
-            item.status.clone(),
-            item.role,
-            item.outcome,
-            item.previous_status.clone(),
-            item.status_label.clone(),
-            item.role_changed_at,
-        )
-    };
-    // Whatever is in no other group is content: a field added later cannot be forgotten here.
-    let content = |item: &Item| Item {
-        status: before.status.clone(),
-        role: before.role,
-        outcome: before.outcome,
-        previous_status: before.previous_status.clone(),
-        status_label: before.status_label.clone(),
-        role_changed_at: before.role_changed_at,
-        claim: before.claim.clone(),
-        fence: before.fence,
-        version: before.version,
-        modified_at: before.modified_at,
-        derived: Derived::default(),
-        ..item.clone()
-    };
+    // Taken apart by name: a field added later has to be put into a group.
+    let Item {
+        id,
+        project,
+        number,
+        parent,
+        depth,
+        title,
+        description,
+        summary,
+        status,
+        role,
+        outcome,
+        previous_status,
+        status_label,
+        priority,
+        complexity,
+        item_type,
+        tags,
+        traits,
+        metadata,
+        properties,
+        requires_verification,
+        touches,
+        needs,
+        required_capabilities,
+        claim,
+        fence,
+        version,
+        created_at,
+        modified_at,
+        role_changed_at,
+        derived,
+    } = after;
+    let words = before.title != *title || before.summary != *summary;
+    let content = words
+        || (before.id, before.project, before.number, before.created_at) != (*id, *project, *number, *created_at)
+        || (before.parent, before.depth) != (*parent, *depth)
+        || before.description != *description
+        || (before.priority, before.complexity) != (*priority, *complexity)
+        || (&before.item_type, &before.tags, &before.traits) != (item_type, tags, traits)
+        || (&before.metadata, &before.properties) != (metadata, properties)
+        || before.requires_verification != *requires_verification
+        || (&before.touches, &before.needs, &before.required_capabilities) != (touches, needs, required_capabilities);
     Touched {
-        content: content(before) != content(after),
-        words: before.title != after.title || before.summary != after.summary,
-        state: state(before) != state(after) || before.version != after.version,
-        claim: before.claim != after.claim || before.fence != after.fence,
-        derived: before.derived != after.derived,
+        content,
+        words,
+        stamp: (before.version, before.modified_at) != (*version, *modified_at),
+        state: (&before.status, before.role, before.outcome) != (status, *role, *outcome)
+            || (&before.previous_status, &before.status_label) != (previous_status, status_label)
+            || before.role_changed_at != *role_changed_at,
+        claim: before.claim != *claim || before.fence != *fence,
+        derived: before.derived != *derived,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{changed_fields, fields, touched};
+    use crate::model::{
+        Claim, Complexity, Derived, Fence, Item, ItemId, Outcome, Priority, ProjectId, Role, Timestamp,
+    };
+    use crate::model::{Summary, Tag, Text, Title};
+    use crate::testing::name;
+
+    fn bare() -> Item {
+        Item {
+            id: ItemId::from_uuid(uuid::Uuid::from_u128(1)),
+            project: ProjectId::from_uuid(uuid::Uuid::from_u128(2)),
+            number: 1,
+            parent: None,
+            depth: 0,
+            title: Title::parse("a").expect("a title"),
+            description: None,
+            summary: Summary::parse("").expect("a summary"),
+            status: name("queue"),
+            role: Role::Queue,
+            outcome: None,
+            previous_status: None,
+            status_label: None,
+            priority: Priority::Medium,
+            complexity: None,
+            item_type: None,
+            tags: vec![],
+            traits: vec![],
+            metadata: None,
+            properties: None,
+            requires_verification: false,
+            touches: vec![],
+            needs: vec![],
+            required_capabilities: vec![],
+            claim: None,
+            fence: Fence(0),
+            version: 1,
+            created_at: Timestamp::from_millis(1),
+            modified_at: Timestamp::from_millis(1),
+            role_changed_at: Timestamp::from_millis(1),
+            derived: Derived::default(),
+        }
+    }
+
+    /// Differs from [`bare`] in every field.
+    fn full() -> Item {
+        let now = Timestamp::from_millis(9);
+        let text = || Some(Text::parse("{}").expect("a text"));
+        Item {
+            id: ItemId::from_uuid(uuid::Uuid::from_u128(3)),
+            project: ProjectId::from_uuid(uuid::Uuid::from_u128(4)),
+            number: 2,
+            parent: Some(ItemId::from_uuid(uuid::Uuid::from_u128(5))),
+            depth: 1,
+            title: Title::parse("b").expect("a title"),
+            description: text(),
+            summary: Summary::parse("short").expect("a summary"),
+            status: name("done"),
+            role: Role::Terminal,
+            outcome: Some(Outcome::Success),
+            previous_status: Some(name("work")),
+            status_label: Some(name("shipped")),
+            priority: Priority::High,
+            complexity: Some(Complexity::parse(3).expect("a complexity")),
+            item_type: Some(name("bug")),
+            tags: vec![Tag::parse("urgent").expect("a tag")],
+            traits: vec![name("careful")],
+            metadata: text(),
+            properties: text(),
+            requires_verification: true,
+            touches: vec![name("src")],
+            needs: vec![name("gpu")],
+            required_capabilities: vec![name("rust")],
+            claim: Some(Claim {
+                holder: name("ann"),
+                claimed_at: now,
+                expires_at: None,
+                original_claimed_at: now,
+                ttl_seconds: 0,
+            }),
+            fence: Fence(1),
+            version: 2,
+            created_at: now,
+            modified_at: now,
+            role_changed_at: now,
+            derived: Derived { blockers: 1, ..Derived::default() },
+        }
+    }
+
+    #[test]
+    fn a_difference_is_what_the_stored_forms_differ_in() {
+        for (before, after) in [(bare(), full()), (full(), bare()), (bare(), bare())] {
+            let (old, new) = (fields(&before), fields(&after));
+            let mut expected = new.clone();
+            expected.retain(|key, value| old.get(key) != Some(value));
+            let gone = old.keys().filter(|key| !new.contains_key(*key));
+            expected.extend(gone.map(|key| (key.clone(), serde_json::Value::Null)));
+            assert_eq!(changed_fields(&before, &after), expected);
+        }
+        assert_eq!(changed_fields(&bare(), &full()).len(), fields(&full()).len(), "every field differs");
+    }
+
+    #[test]
+    fn every_field_is_in_a_group() {
+        let all = touched(&bare(), &full());
+        assert!(all.content && all.words && all.stamp && all.state && all.claim && all.derived, "{all:?}");
+        assert!(!touched(&full(), &full()).any());
+        let edited = Item { description: full().description, ..bare() };
+        assert!(touched(&bare(), &edited).content && !touched(&bare(), &edited).words);
     }
 }

@@ -414,7 +414,7 @@ impl<'a> Draft<'a> {
             notes: self.notes.into_values().collect(),
             removed_notes: self.removed_notes.into_values().collect(),
             events: self.events,
-            answer: None,
+            ..ChangeSet::default()
         }
     }
 
@@ -424,7 +424,7 @@ impl<'a> Draft<'a> {
         self.push_event(verb, project, Some(edge.to), Some(edge.from), by, data);
     }
 
-    fn push_event(
+    pub(crate) fn push_event(
         &mut self,
         verb: Verb,
         project: ProjectId,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::call::{Call, digest};
+use crate::access::Needs;
 use crate::error::{Error, Reason};
 use crate::limits;
 use crate::plant::{Bug, planted};
@@ -34,6 +35,9 @@ pub trait Command: Serialize + Send + Sync + 'static {
 
     /// Its name, under which answers are kept.
     const NAME: &'static str;
+
+    /// Who may run it.
+    const NEEDS: Needs;
 
     /// What it must see, always bounded.
     fn scope(&self, call: &Call) -> Scope;
@@ -108,16 +112,17 @@ impl<C: Command> CommandUnit<C> {
 
 impl<C: Command> Unit for CommandUnit<C> {
     fn scope(&self) -> Scope {
-        Scope { answer: self.call.answer_key(C::NAME), ..self.command.scope(&self.call) }
+        let scope = self.call.limited(self.command.scope(&self.call));
+        Scope { answer: self.call.answer_key(C::NAME), ..scope }
     }
 
     fn decide(&mut self, seen: &Slice) -> Step {
         if let Some(earlier) = self.earlier(seen) {
-            self.outcome.set(earlier);
+            self.outcome.set(self.call.access.check_key(seen).and(earlier));
             return Step::Nothing;
         }
-        match self.command.decide(&self.call, seen) {
-            Ok(Decision::Look(scope)) => Step::Look(scope),
+        match decide(&self.call, &self.command, seen) {
+            Ok(Decision::Look(scope)) => Step::Look(Box::new(self.call.limited(*scope))),
             Ok(Decision::Done(mut changes, answer)) => {
                 self.keep(&mut changes, &answer, seen);
                 self.outcome.set(Ok(answer));
@@ -129,4 +134,15 @@ impl<C: Command> Unit for CommandUnit<C> {
             }
         }
     }
+}
+
+/// A command's decision, unless it reaches beyond what the caller may change.
+pub(crate) fn decide<C: Command>(call: &Call, command: &C, seen: &Slice) -> Result<Decision<C::Output>, Error> {
+    call.access.check_key(seen)?;
+    call.access.check_named(seen)?;
+    let decision = command.decide(call, seen)?;
+    if let Decision::Done(changes, _) = &decision {
+        call.access.check_changes(seen, changes)?;
+    }
+    Ok(decision)
 }

@@ -9,7 +9,7 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
     if !attempt.goes_forward() {
         return None;
     }
-    let blockers: Vec<Blocker> = draft
+    let mut blockers: Vec<Blocker> = draft
         .edges_of(attempt.item.id)
         .into_iter()
         .filter(|edge| edge.kind == EdgeKind::Blocks && edge.to == attempt.item.id)
@@ -25,7 +25,13 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
     if blockers.is_empty() {
         return None;
     }
-    let message = format!("{} blocking dependency(ies) not yet satisfied", blockers.len());
+    let all = blockers.len();
+    blockers.retain(|blocker| draft.may_tell(blocker.item));
+    let unseen = match all - blockers.len() {
+        0 => String::new(),
+        unseen => format!(", {unseen} of them outside of what this call may see"),
+    };
+    let message = format!("{all} blocking dependency(ies) not yet satisfied{unseen}");
     let remedy = "bring the blockers to the role they are waited for at, or remove the edges";
     Some(Refusal { blockers, ..Refusal::new(Gate::Dependencies, message, remedy) })
 }

@@ -192,10 +192,12 @@ impl Waits {
     }
 }
 
-/// The error for a cycle, with as much of it as is useful to read.
-pub fn cycle_error(path: &[ItemId]) -> Error {
-    let shown: Vec<String> = path.iter().take(limits::CYCLE_SHOWN).map(ItemId::to_string).collect();
+/// The error for a cycle, with as much of it as is useful to read and the caller may be told.
+pub fn cycle_error(path: &[ItemId], may_tell: impl Fn(ItemId) -> bool) -> Error {
+    let name = |id: &ItemId| if may_tell(*id) { id.to_string() } else { "…".to_owned() };
+    let mut shown: Vec<String> = path.iter().take(limits::CYCLE_SHOWN).map(name).collect();
     let more = if path.len() > shown.len() { " → …" } else { "" };
+    shown.dedup();
     Error::validation(
         Reason::Cycle,
         format!("this would make a cycle, and none of it could ever finish: {}{more}", shown.join(" → ")),

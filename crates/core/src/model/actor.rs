@@ -9,6 +9,7 @@ use super::{Name, Text};
 use crate::error::{Code, Error, Invalid, Kind, Reason, echo};
 
 /// What sort of actor it is.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActorKind {
@@ -52,6 +53,7 @@ impl FromStr for ActorKind {
 }
 
 /// Who a caller says is acting.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActorClaim {
@@ -67,7 +69,29 @@ pub struct ActorClaim {
     pub proof: Option<Text>,
 }
 
+/// `KIND:NAME`, as people write it: `agent` is a subagent, `human` a user.
+impl FromStr for ActorClaim {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let bad = |message: String| Invalid::new(Reason::BadValue, message);
+        let (kind, name) = text.split_once(':').ok_or_else(|| {
+            bad(format!("must be KIND:NAME, such as user:ann or subagent:parser-1, not \"{}\"", echo(text)))
+        })?;
+        let kind = match kind.to_ascii_lowercase().as_str() {
+            "agent" => ActorKind::Subagent,
+            "human" => ActorKind::User,
+            other => other.parse().map_err(|_| {
+                bad(format!("must be of the kind user, orchestrator, subagent or external, not \"{}\"", echo(kind)))
+            })?,
+        };
+        let id = Name::parse(name).map_err(|invalid| bad(format!("has a name that {}", invalid.message)))?;
+        Ok(Self { id, kind, parent: None, proof: None })
+    }
+}
+
 /// How the check of a proof ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VerificationStatus {
@@ -84,6 +108,7 @@ pub enum VerificationStatus {
 }
 
 /// The record of a check, kept beside the claim it was about.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
@@ -112,6 +137,7 @@ impl Verification {
 }
 
 /// An actor with the record of its check: what an event remembers of "who".
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attribution {
     /// Who says they act.

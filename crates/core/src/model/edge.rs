@@ -8,6 +8,7 @@ use super::{EdgeId, Item, ItemId, Outcome, Role, Timestamp};
 use crate::error::{Invalid, Reason, echo};
 
 /// What an edge says of its two ends.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EdgeKind {
@@ -51,6 +52,7 @@ impl FromStr for EdgeKind {
 }
 
 /// A typed edge between two items.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edge {

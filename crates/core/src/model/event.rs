@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{Attribution, EventId, ItemId, Name, ProjectId, Timestamp, UnitId};
 
 /// What was done.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verb {
@@ -31,11 +32,13 @@ pub enum Verb {
     Unlinked,
     /// An item was removed.
     Removed,
+    /// A key was made, revoked or rotated: an event of the whole database, of no project.
+    KeySet,
 }
 
 impl Verb {
     /// All verbs.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::ProjectSet,
         Self::Created,
         Self::Edited,
@@ -47,6 +50,7 @@ impl Verb {
         Self::Linked,
         Self::Unlinked,
         Self::Removed,
+        Self::KeySet,
     ];
 
     /// The verb as it is written.
@@ -63,11 +67,13 @@ impl Verb {
             Self::Linked => "linked",
             Self::Unlinked => "unlinked",
             Self::Removed => "removed",
+            Self::KeySet => "key-set",
         }
     }
 }
 
 /// One line of provenance: who, verified how, did what, to what, when.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
@@ -79,7 +85,7 @@ pub struct Event {
     pub unit: UnitId,
     /// When, by the database's clock.
     pub at: Timestamp,
-    /// The project it happened in.
+    /// The project it happened in; the nil id where it concerns the whole database.
     pub project: ProjectId,
     /// What it was done to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -65,6 +65,10 @@ uuid_id! {
     /// Names an edge for ever.
     EdgeId
 }
+uuid_id! {
+    /// Names a caller's key for ever.
+    ApiKeyId
+}
 
 /// Names an event for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

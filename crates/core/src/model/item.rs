@@ -8,6 +8,7 @@ use super::{Claim, Complexity, Fence, ItemId, Name, Outcome, ProjectId, Role, Su
 use crate::error::{Invalid, Reason, echo};
 
 /// How soon it should be done.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
@@ -43,6 +44,7 @@ impl FromStr for Priority {
 }
 
 /// What an item keeps of its surroundings so that the queue answers fast. `docket doctor` can recompute all of it.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Derived {
@@ -59,6 +61,7 @@ pub struct Derived {
 }
 
 /// A work item: project, feature, task or bug.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {

@@ -2,6 +2,7 @@
 //! malformed and no closed set a string.
 
 mod actor;
+mod api_key;
 mod claim;
 mod edge;
 mod event;
@@ -14,10 +15,11 @@ mod text;
 mod time;
 
 pub use actor::{ActorClaim, ActorKind, Attribution, DegradedMode, Verification, VerificationStatus};
+pub use api_key::{ApiKey, Handle, KeySecret, SecretDigest, StoredKey};
 pub use claim::{Claim, Fence, Ttl};
 pub use edge::{Edge, EdgeEffect, EdgeKind};
 pub use event::{Event, Verb};
-pub use id::{EdgeId, EventId, Ids, ItemId, ItemRef, Key, NoteId, ProjectId, RequestId, UnitId};
+pub use id::{ApiKeyId, EdgeId, EventId, Ids, ItemId, ItemRef, Key, NoteId, ProjectId, RequestId, UnitId};
 pub use item::{Derived, Item, Priority};
 pub use note::{Note, NoteHead};
 pub use project::{KeyPrefix, Project, Slug};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Attribution, ItemId, Name, NoteId, Role, Text, Timestamp};
 
 /// A keyed document on an item: one per key.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {

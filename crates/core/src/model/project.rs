@@ -95,6 +95,7 @@ plain_conversions!(Slug);
 plain_conversions!(KeyPrefix);
 
 /// A named set of items with a workflow, schemas and a key prefix.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Project {

@@ -71,7 +71,7 @@ impl Engine {
         let mut active = self.in_role(project, Role::Work).await?;
         active.extend(self.in_role(project, Role::Review).await?);
         let blocked = self.in_role(project, Role::Blocked).await?;
-        let claims = self.store().tally_claims(project).await?;
+        let claims = self.store().tally_claims(project, &self.access().projects).await?;
         let seen = self.with_notes(active.iter().chain(&blocked)).await?;
         let stalled = stalled(&seen, &active);
         Ok(Health { active, blocked, stalled, claims, seen })
@@ -89,7 +89,7 @@ impl Engine {
             limit,
             ..EventFilter::default()
         };
-        let events = self.store().events(&filter).await?;
+        let events = self.events(&filter).await?;
         let seen = self.with_notes(active.iter()).await?;
         let stalled = stalled(&seen, &active);
         let transitions = events.iter().filter_map(transition).collect();

@@ -4,6 +4,7 @@ mod blocked;
 mod context;
 mod dependencies;
 mod health;
+mod keys;
 mod next;
 mod overview;
 mod standing;
@@ -14,15 +15,19 @@ pub use blocked::{BlockedBy, BlockedItem};
 pub use context::ItemContext;
 pub use dependencies::{Chain, Dependencies};
 pub use health::{Health, Resume, Stalled, Transition};
+pub(crate) use keys::unknown_key;
 pub use next::{NextQuery, Ready};
 pub use overview::{Overview, OverviewEntry};
 pub use standing::{Prospect, Standing};
+pub(crate) use wait::WaitingRoom;
 pub use why::Why;
 
+use crate::access::{Needs, Profile, Reach};
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::model::{Item, ItemId, ItemRef, Note, NoteId};
-use crate::store::{Around, Filter, Found, NoteReach, ProjectRef, Scope, Slice};
+use crate::model::{Event, Item, ItemId, ItemRef, Note, NoteId, Project};
+use crate::plant::{Bug, planted};
+use crate::store::{Around, EventFilter, Filter, Found, NoteReach, ProjectRef, ScanPage, ScanTable, Scope, Slice};
 
 impl Engine {
     /// Items with what is around them, as of one moment.
@@ -33,7 +38,8 @@ impl Engine {
 
     /// A list of items.
     pub async fn find(&self, filter: &Filter) -> Result<Found, Error> {
-        Ok(self.store().find(filter).await?)
+        let filter = Filter { visible: self.access().projects.clone(), ..filter.clone() };
+        Ok(self.store().find(&filter).await?)
     }
 
     /// The items and all their ancestors: for breadcrumbs beside a list.
@@ -52,11 +58,45 @@ impl Engine {
 
     /// One whole note.
     pub async fn note(&self, id: NoteId) -> Result<Note, Error> {
-        let found = self.store().notes(&[id]).await?;
+        let found = self.store().notes(&[id], &self.access().projects).await?;
         found.into_iter().next().ok_or_else(|| Error::not_found(format!("no note \"{id}\"")))
     }
 
+    /// Events in commit order.
+    pub async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, Error> {
+        let filter = EventFilter { visible: self.access().projects.clone(), ..filter.clone() };
+        Ok(self.store().events(&filter).await?)
+    }
+
+    /// The number of the newest event of the database: where to begin to wait.
+    pub async fn head(&self) -> Result<u64, Error> {
+        Ok(self.store().head().await?)
+    }
+
+    /// Returns when anything was committed after this number, whoever may see it: ask for events, and wait again.
+    pub async fn changed(&self, after: u64) -> Result<u64, Error> {
+        Ok(self.store().changed(after).await?)
+    }
+
+    /// The projects that the caller may see, by slug.
+    pub async fn projects(&self) -> Result<Vec<Project>, Error> {
+        let all = self.store().projects().await?;
+        Ok(all.into_iter().filter(|project| self.access().sees(project.id)).collect())
+    }
+
+    /// Every row of a table, a page at a time: for export and for `doctor`. Only for whoever may do everything.
+    pub async fn scan(&self, table: ScanTable, after: Option<String>) -> Result<ScanPage, Error> {
+        self.access().check(Needs::new(Profile::Maintainer, Reach::Everything))?;
+        Ok(self.store().scan(table, after).await?)
+    }
+
     pub(crate) async fn view(&self, scope: &Scope) -> Result<Slice, Error> {
-        Ok(self.store().view(scope).await?)
+        if planted(Bug::ReadsUnlimited) {
+            return Ok(self.store().view(scope).await?);
+        }
+        let scope = Scope { visible: self.access().projects.clone(), ..scope.clone() };
+        let mut seen = self.store().view(&scope).await?;
+        seen.hide(self.access());
+        Ok(seen)
     }
 }

@@ -40,7 +40,7 @@ impl Standing {
         match (self.item.role, self.next) {
             (Role::Terminal, _) => Prospect::Closed,
             (Role::Blocked, _) => Prospect::Aside,
-            (Role::Queue | Role::Work | Role::Review, Some((trigger, role))) if self.blockers.is_empty() => {
+            (Role::Queue | Role::Work | Role::Review, Some((trigger, role))) if self.item.derived.blockers == 0 => {
                 Prospect::Ready(trigger, role)
             }
             (Role::Queue | Role::Work | Role::Review, _) => Prospect::Waiting,
@@ -69,6 +69,7 @@ impl Engine {
                 | What::DuplicateOf { .. }
                 | What::Claimed { .. }
                 | What::CollidesWith { .. }
+                | What::OutOfSight { .. }
                 | What::NeedsCapabilities { .. } => None,
             })
             .collect();

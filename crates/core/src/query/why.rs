@@ -44,6 +44,9 @@ impl Engine {
             let rules = seen.project_of(item)?;
             let touching = seen.edges.values().filter(|edge| edge.from == item.id || edge.to == item.id);
             let mut found = obstacles(&rules.workflow, item, touching, |id| seen.items.get(&id), seen.now);
+            if self.access().projects.is_some() {
+                found.extend(out_of_sight(item, &found));
+            }
             if item.role.is_open() {
                 if let Some(other) = collision(item, &seen.busy) {
                     found.push(Obstacle {
@@ -64,4 +67,24 @@ impl Engine {
         }
         Ok(reasons)
     }
+}
+
+/// What holds an item up beyond what was shown: its numbers count everything, the edges shown are those to be seen.
+fn out_of_sight(item: &Item, shown: &[Obstacle]) -> Option<Obstacle> {
+    let seen = shown.iter().filter(|obstacle| match obstacle.what {
+        What::WaitsFor(_) | What::SupersededBy { .. } | What::DuplicateOf { .. } => true,
+        What::Closed
+        | What::Blocked
+        | What::NotClaimable { .. }
+        | What::Claimed { .. }
+        | What::CollidesWith { .. }
+        | What::OutOfSight { .. }
+        | What::NeedsCapabilities { .. } => false,
+    });
+    let all = item.derived.blockers + item.derived.moot;
+    let count = all.saturating_sub(u32::try_from(seen.count()).unwrap_or(u32::MAX));
+    (count > 0).then(|| Obstacle {
+        what: What::OutOfSight { count },
+        remedy: "look beyond the projects that this call is limited to, or ask somebody who may".to_owned(),
+    })
 }

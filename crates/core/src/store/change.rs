@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::model::{Edge, EdgeId, Event, Item, ItemId, Name, Note, NoteId, Project, ProjectId, RequestId, Timestamp};
+use crate::model::{
+    ApiKeyId, Edge, EdgeId, Event, Item, ItemId, Name, Note, NoteId, Project, ProjectId, RequestId, StoredKey,
+    Timestamp,
+};
 
 /// Names a stored answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,7 +41,9 @@ pub struct Touched {
     pub content: bool,
     /// Title or summary: what search knows.
     pub words: bool,
-    /// Status, role, outcome and label, with the version and the time of the change: set whenever the version grew.
+    /// The version and the time of the change.
+    pub stamp: bool,
+    /// Status, role, outcome and label.
     pub state: bool,
     /// The claim and the fence.
     pub claim: bool,
@@ -47,9 +52,27 @@ pub struct Touched {
 }
 
 impl Touched {
+    /// Whether more than the claim is written, by which other work may have become ready or less so.
+    pub fn needs_another_look(self) -> bool {
+        self.content || self.words || self.state || self.derived
+    }
+
+    /// What either writes.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            content: self.content || other.content,
+            words: self.words || other.words,
+            stamp: self.stamp || other.stamp,
+            state: self.state || other.state,
+            claim: self.claim || other.claim,
+            derived: self.derived || other.derived,
+        }
+    }
+
     /// Whether anything is written.
     pub fn any(self) -> bool {
-        self.content || self.words || self.state || self.claim || self.derived
+        self.content || self.words || self.stamp || self.state || self.claim || self.derived
     }
 }
 
@@ -87,8 +110,54 @@ pub struct ChangeSet {
     pub notes: Vec<Note>,
     /// Notes removed.
     pub removed_notes: Vec<NoteId>,
+    /// Keys made or changed, by id.
+    pub keys: Vec<StoredKey>,
+    /// When keys were last used.
+    pub keys_used: Vec<(ApiKeyId, Timestamp)>,
     /// The record of it.
     pub events: Vec<Event>,
     /// The answer to keep for a retry.
     pub answer: Option<StoredAnswer>,
+}
+
+impl ChangeSet {
+    /// Adds what a later unit decided over a slice that [followed](super::Slice::follow) this one.
+    pub fn append(&mut self, later: Self) {
+        let Self {
+            projects,
+            next_numbers,
+            new_items,
+            changed_items,
+            removed_items,
+            new_edges,
+            removed_edges,
+            notes,
+            removed_notes,
+            events,
+            answer,
+            keys,
+            keys_used,
+        } = later;
+        for change in changed_items {
+            match self.changed_items.iter_mut().find(|known| known.item.id == change.item.id) {
+                Some(known) => {
+                    known.item = change.item;
+                    known.touched = known.touched.and(change.touched);
+                }
+                None => self.changed_items.push(change),
+            }
+        }
+        self.projects.extend(projects);
+        self.next_numbers.extend(next_numbers);
+        self.new_items.extend(new_items);
+        self.removed_items.extend(removed_items);
+        self.new_edges.extend(new_edges);
+        self.removed_edges.extend(removed_edges);
+        self.notes.extend(notes);
+        self.removed_notes.extend(removed_notes);
+        self.events.extend(events);
+        self.answer = answer.or(self.answer.take());
+        self.keys.extend(keys);
+        self.keys_used.extend(keys_used);
+    }
 }

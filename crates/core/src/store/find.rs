@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ProjectRef, ScanRows};
+use super::{ProjectRef, ScanRows, Visible};
 use crate::model::{Item, ItemId, Name, Priority, Role, Tag, Timestamp, Verb};
 
 /// Whether and how an item is claimed.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimState {
@@ -18,6 +19,7 @@ pub enum ClaimState {
 }
 
 /// What a list is ordered by. Equal rows follow in the order they were made.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SortBy {
@@ -35,6 +37,7 @@ pub enum SortBy {
 }
 
 /// Which way a list runs.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -57,6 +60,8 @@ pub struct TimeRange {
 /// Which items a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
+    /// In a project that may be seen; the engine fills this in.
+    pub visible: Visible,
     /// In this project.
     pub project: ProjectRef,
     /// `Some(None)`: roots. `Some(Some(id))`: direct children.
@@ -109,6 +114,7 @@ pub struct Found {
 }
 
 /// How claims stand.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimTally {
     /// Live.
@@ -120,11 +126,13 @@ pub struct ClaimTally {
 }
 
 /// How an item's direct children stand.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildTally {
     /// By role, in the order of [`Role::ALL`]; written out with the roles' names.
     #[serde(serialize_with = "by_role")]
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, u64>))]
     pub by_role: [u64; 5],
     /// By claim.
     pub claims: ClaimTally,
@@ -133,6 +141,8 @@ pub struct ChildTally {
 /// Which events a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
+    /// In a project that may be seen, with the other end in one too; the engine fills this in.
+    pub visible: Visible,
     /// In this project.
     pub project: ProjectRef,
     /// On this item, or with it at the other end.

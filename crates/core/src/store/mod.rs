@@ -17,7 +17,7 @@ pub use change::{AnswerKey, ChangeSet, ItemChange, StoredAnswer, Touched};
 pub use find::{
     ChildTally, ClaimState, ClaimTally, EventFilter, Filter, Found, Order, ScanPage, ScanTable, SortBy, TimeRange,
 };
-pub use scope::{Around, Candidates, EdgeReach, NoteReach, ProjectRef, Scope};
+pub use scope::{Around, Candidates, EdgeReach, KeyReach, NoteReach, ProjectRef, Scope, Visible};
 pub use slice::{Busy, Capped, Resolution, Slice, WaitEdge, WaitGraph};
 
 use crate::error::{Code, Error, Kind, Reason};
@@ -58,11 +58,11 @@ pub trait Store: Send + Sync + 'static {
     /// How the direct children of each of these items stand.
     async fn tally_children(&self, parents: &[ItemId]) -> Result<BTreeMap<ItemId, ChildTally>, StoreError>;
 
-    /// How many claims are live and expired in a project, or in all.
-    async fn tally_claims(&self, project: &ProjectRef) -> Result<ClaimTally, StoreError>;
+    /// How many claims are live and expired in a project, or in all that may be seen.
+    async fn tally_claims(&self, project: &ProjectRef, visible: &Visible) -> Result<ClaimTally, StoreError>;
 
-    /// Whole notes by id.
-    async fn notes(&self, ids: &[NoteId]) -> Result<Vec<Note>, StoreError>;
+    /// Whole notes by id, in projects that may be seen.
+    async fn notes(&self, ids: &[NoteId], visible: &Visible) -> Result<Vec<Note>, StoreError>;
 
     /// Events in commit order.
     async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, StoreError>;

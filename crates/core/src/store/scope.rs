@@ -1,8 +1,11 @@
 //! What a command must see: always bounded, loaded in a fixed number of statements.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
-use crate::model::{EdgeId, ItemId, ItemRef, Name, NoteId, ProjectId, Role, Slug, Tag};
+use crate::limits;
+use crate::model::{ApiKey, ApiKeyId, EdgeId, Handle, ItemId, ItemRef, Name, NoteId, ProjectId, Role, Slug, Tag};
 use crate::store::AnswerKey;
 
 /// How a project is named.
@@ -39,6 +42,32 @@ pub enum NoteReach {
     Heads,
     /// Of the named items, with bodies.
     Bodies,
+}
+
+/// Which keys of callers are shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KeyReach {
+    /// None.
+    #[default]
+    None,
+    /// These.
+    Ids(Vec<ApiKeyId>),
+    /// The one whose secret begins like this.
+    Handle(Handle),
+    /// All of them.
+    All,
+}
+
+impl KeyReach {
+    /// Whether a key is among them.
+    pub fn shows(&self, key: &ApiKey) -> bool {
+        match self {
+            Self::None => false,
+            Self::Ids(ids) => ids.contains(&key.id),
+            Self::Handle(handle) => key.handle == *handle,
+            Self::All => true,
+        }
+    }
 }
 
 /// What is shown around the named items.
@@ -83,9 +112,16 @@ pub struct Candidates {
     pub limit: usize,
 }
 
+/// The projects that a caller may see; `None` is all of them.
+pub type Visible = Option<BTreeSet<ProjectId>>;
+
 /// What a command must see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
+    /// The projects that the caller may see. The limit is on what is named or asked for: items by whatever spelling,
+    /// edges (both ends), notes, projects, claims, ready work, and the graph around an item. What edges and waits lead to
+    /// is shown all the same, since a decision must take it into account; but no name resolves to it.
+    pub visible: Visible,
     /// The project it is in.
     pub project: ProjectRef,
     /// Whether every project is shown, not only those of the items shown.
@@ -98,12 +134,39 @@ pub struct Scope {
     pub edge_ids: Vec<EdgeId>,
     /// Notes named by the caller, with their items.
     pub note_ids: Vec<NoteId>,
-    /// Items that this agent holds a claim on, live or not, in the project.
-    pub held_by: Option<Name>,
+    /// Items that these agents hold a claim on, live or not, in the project.
+    pub held_by: Vec<Name>,
     /// Ready work.
     pub candidates: Option<Candidates>,
     /// What live claims in the project touch and need.
     pub busy: bool,
+    /// Keys of callers.
+    pub keys: KeyReach,
     /// The answer stored for this request, if any.
     pub answer: Option<AnswerKey>,
+}
+
+impl Scope {
+    /// Widens this scope so that its slice serves another unit of work too: both choose from the same ready work, for
+    /// agents of their own. Says no, and stays as it was, where one slice cannot serve both.
+    pub fn join(&mut self, other: &Self) -> bool {
+        let (Some(mine), Some(theirs)) = (&self.candidates, &other.candidates) else { return false };
+        let alike = Self {
+            candidates: Some(Candidates { limit: mine.limit, ..theirs.clone() }),
+            held_by: self.held_by.clone(),
+            ..other.clone()
+        };
+        let room = mine.limit < limits::CANDIDATES_MOST;
+        // An agent who asks twice gives up the older of two claims: for the second time it is clear which that is.
+        let others = other.held_by.iter().all(|agent| !self.held_by.contains(agent));
+        // What was answered under a request's name is shown to that request alone.
+        if *self != alike || self.answer.is_some() || !room || !others {
+            return false;
+        }
+        if let Some(mine) = &mut self.candidates {
+            mine.limit += 1;
+        }
+        self.held_by.extend_from_slice(&other.held_by);
+        true
+    }
 }

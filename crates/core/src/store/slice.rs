@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::access::Access;
 use crate::error::{Error, Reason, echo};
 use crate::limits;
 use crate::model::{
-    Edge, EdgeId, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, Project, ProjectId, Role, Timestamp,
+    ApiKeyId, Edge, EdgeId, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, Project, ProjectId, Role, StoredKey,
+    Timestamp,
 };
-use crate::store::StoredAnswer;
+use crate::store::{ChangeSet, ItemChange, StoredAnswer};
 
 /// A list that may have been cut short. A cut list never decides a gate in the caller's favour.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +111,7 @@ pub struct Slice {
     pub waits: Option<WaitGraph>,
     /// `blocks` edges connected with the named items.
     pub component: Capped<Edge>,
-    /// Items the agent holds a claim on.
+    /// Items the agents hold a claim on.
     pub held: Vec<ItemId>,
     /// Ready work, the best first.
     pub candidates: Capped<ItemId>,
@@ -117,6 +119,8 @@ pub struct Slice {
     pub passed_over: usize,
     /// What live claims keep others from.
     pub busy: Vec<Busy>,
+    /// Keys shown.
+    pub keys: BTreeMap<ApiKeyId, StoredKey>,
     /// The answer stored for this request.
     pub answer: Option<StoredAnswer>,
 }
@@ -168,6 +172,48 @@ impl Slice {
         chain
     }
 
+    /// Takes in what a unit decided over this slice, so that the next can be decided over it as if it had been loaded
+    /// after the first. Says no where it cannot show that: only claims that were placed can be followed.
+    pub fn follow(&mut self, changes: &ChangeSet) -> bool {
+        let mut rest = changes.clone();
+        rest.events.clear();
+        let claims = std::mem::take(&mut rest.changed_items);
+        let placed = |change: &ItemChange| {
+            // A claim that ended would make its item ready work again.
+            change.item.claim.is_some()
+                && !change.touched.needs_another_look()
+                && self.items.contains_key(&change.item.id)
+        };
+        if rest != ChangeSet::default() || !claims.iter().all(placed) {
+            return false;
+        }
+        for ItemChange { item, .. } in claims {
+            if !(item.touches.is_empty() && item.needs.is_empty()) {
+                self.busy.retain(|busy| busy.item != item.id);
+                self.busy.push(Busy { item: item.id, touches: item.touches.clone(), needs: item.needs.clone() });
+            }
+            self.candidates.rows.retain(|candidate| *candidate != item.id);
+            if !self.held.contains(&item.id) {
+                self.held.push(item.id);
+            }
+            self.items.insert(item.id, item);
+        }
+        true
+    }
+
+    /// Leaves out what the caller may not see: for answers, after everything was taken into account.
+    pub(crate) fn hide(&mut self, access: &Access) {
+        if access.projects.is_none() {
+            return;
+        }
+        self.items.retain(|_, item| access.sees(item.project));
+        let items = &self.items;
+        self.edges.retain(|_, edge| items.contains_key(&edge.from) && items.contains_key(&edge.to));
+        self.projects.retain(|id, _| access.sees(*id));
+        self.next_numbers.retain(|id, _| access.sees(*id));
+        self.waits = None;
+    }
+
     /// Takes in what a further look brought.
     pub fn absorb(&mut self, more: Self) {
         self.looks += 1;
@@ -186,6 +232,7 @@ impl Slice {
         self.passed_over += self.candidates.rows.len();
         self.candidates = more.candidates;
         self.busy.extend(more.busy);
+        self.keys.extend(more.keys);
         self.answer = self.answer.take().or(more.answer);
         if !more.subtree.rows.is_empty() || more.subtree.truncated {
             self.subtree = more.subtree;

@@ -207,14 +207,14 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
         }
         Act::Move { item, trigger, who } => {
             let target = Target::Trigger(*trigger);
-            let request = MoveRequest { item: at(stage, *item)?, target, summary: None, by: None, fence: None };
+            let request = MoveRequest::of(at(stage, *item)?, target);
             let call = stage.call(AGENTS[*who]);
             Some(stage.run(&call, &Advance { project, moves: vec![request], atomic: false }).map(|_| ()))
         }
         Act::MoveTo { item, status, who } => {
             let statuses = stage.workflow().statuses;
             let target = Target::Status(statuses[status % statuses.len()].name.clone());
-            let request = MoveRequest { item: at(stage, *item)?, target, summary: None, by: None, fence: None };
+            let request = MoveRequest::of(at(stage, *item)?, target);
             let call = stage.call(AGENTS[*who]);
             Some(stage.run(&call, &Advance { project, moves: vec![request], atomic: true }).map(|_| ()))
         }
@@ -222,13 +222,7 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
             let moves = items
                 .iter()
                 .filter_map(|item| at(stage, *item))
-                .map(|item| MoveRequest {
-                    item,
-                    target: Target::Trigger(*trigger),
-                    summary: None,
-                    by: None,
-                    fence: None,
-                })
+                .map(|item| MoveRequest::of(item, Target::Trigger(*trigger)))
                 .collect();
             let call = stage.call(None);
             Some(stage.run(&call, &Advance { project, moves, atomic: false }).map(|_| ()))
@@ -323,7 +317,13 @@ fn attempt_last<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
                 stage
                     .run(
                         &call,
-                        &Remove { project, items: vec![at(stage, *item)?], recursive: *recursive, atomic: true },
+                        &Remove {
+                            project,
+                            items: vec![at(stage, *item)?],
+                            expected_version: None,
+                            recursive: *recursive,
+                            atomic: true,
+                        },
                     )
                     .map(|_| ()),
             )

@@ -5,16 +5,17 @@
 #![expect(clippy::missing_panics_doc, reason = "tests stop at the first thing that is wrong")]
 
 pub mod acts;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::engine::{Call, Command, Decision};
+use crate::engine::{Call, Command, Decision, decide};
 use crate::error::Error;
 use crate::limits;
 use crate::model::{
-    ActorClaim, ActorKind, Attribution, DegradedMode, Derived, Edge, EdgeId, EdgeKind, Event, Item, ItemId, ItemRef,
-    KeyPrefix, Name, Note, Project, ProjectId, Role, Slug, Timestamp, Title, Verification,
+    ApiKeyId, DegradedMode, Derived, Edge, EdgeId, EdgeKind, Event, Item, ItemId, ItemRef, KeyPrefix, Name, Note,
+    Project, ProjectId, Slug, StoredKey, Timestamp,
 };
 use crate::rank::rank;
 use crate::readiness::is_offered;
@@ -23,6 +24,8 @@ use crate::store::{
     Busy, Capped, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, WaitEdge, WaitGraph,
 };
 use crate::workflow::{Schemas, Workflow};
+
+pub use words::{attribution, name, required, title};
 
 /// Rows, and the clock that goes with them.
 #[derive(Clone, Debug)]
@@ -37,6 +40,8 @@ pub struct World {
     pub edges: BTreeMap<EdgeId, Edge>,
     /// Notes.
     pub notes: BTreeMap<(ItemId, Name), Note>,
+    /// Keys.
+    pub keys: BTreeMap<ApiKeyId, StoredKey>,
     /// Everything that was recorded.
     pub events: Vec<Event>,
     calls: u128,
@@ -51,6 +56,7 @@ impl World {
             items: BTreeMap::new(),
             edges: BTreeMap::new(),
             notes: BTreeMap::new(),
+            keys: BTreeMap::new(),
             events: Vec::new(),
             calls: 0,
         };
@@ -83,6 +89,7 @@ impl World {
             items: items.into_iter().map(|item| (item.id, item)).collect(),
             edges: edges.into_iter().map(|edge| (edge.id, edge)).collect(),
             notes: notes.into_iter().map(|note| ((note.item, note.key.clone()), note)).collect(),
+            keys: BTreeMap::new(),
             events,
             calls: 0,
         }
@@ -102,6 +109,7 @@ impl World {
             policy: DegradedMode::default(),
             request: None,
             requester: None,
+            access: Arc::default(),
             seed: self.calls.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835),
         }
     }
@@ -110,10 +118,11 @@ impl World {
     pub fn run<C: Command>(&mut self, call: &Call, command: &C) -> Result<C::Output, Error> {
         // No two commands are decided in the same moment, as with a real clock, nearly.
         self.now = Timestamp::from_millis(self.now.as_millis() + 1);
-        let mut seen = self.slice(&command.scope(call));
+        call.access.check(C::NEEDS)?;
+        let mut seen = self.slice(&call.limited(command.scope(call)));
         for _ in 0..limits::LOOK_ROUNDS {
-            match command.decide(call, &seen)? {
-                Decision::Look(scope) => seen.absorb(self.slice(&scope)),
+            match decide(call, command, &seen)? {
+                Decision::Look(scope) => seen.absorb(self.slice(&call.limited(*scope))),
                 Decision::Done(changes, answer) => {
                     self.apply(&changes);
                     return Ok(answer);
@@ -131,38 +140,46 @@ impl World {
     /// Exactly what a scope names.
     pub fn slice(&self, scope: &Scope) -> Slice {
         let mut seen = Slice { now: self.now, ..Slice::default() };
-        seen.project = self.find_project(&scope.project);
+        let within = |project: &ProjectId| scope.visible.as_ref().is_none_or(|projects| projects.contains(project));
+        let visible = |id: &ItemId| within(&self.items[id].project);
+        seen.project = self.find_project(&scope.project).filter(within);
         let mut named: BTreeSet<ItemId> = BTreeSet::new();
         for item in &scope.items {
-            let resolution = self.resolve(item);
+            let resolution = self.resolve(item, within);
             if let Resolution::One(id) = resolution {
                 named.insert(id);
             }
             seen.refs.insert(item.clone(), resolution);
         }
-        for edge in scope.edge_ids.iter().filter_map(|id| self.edges.get(id)) {
+        let named_edges = scope.edge_ids.iter().filter_map(|id| self.edges.get(id));
+        for edge in named_edges.filter(|edge| visible(&edge.from) && visible(&edge.to)) {
             seen.edges.insert(edge.id, edge.clone());
             for end in [edge.from, edge.to] {
                 seen.items.insert(end, self.items[&end].clone());
             }
         }
-        let by_note: BTreeSet<ItemId> =
-            self.notes.values().filter(|note| scope.note_ids.contains(&note.id)).map(|note| note.item).collect();
+        let by_note: BTreeSet<ItemId> = self
+            .notes
+            .values()
+            .filter(|note| scope.note_ids.contains(&note.id) && visible(&note.item))
+            .map(|note| note.item)
+            .collect();
         let mut shown: BTreeSet<ItemId> = named.union(&by_note).copied().collect();
         self.around(scope, &named, &mut shown, &mut seen);
-        if let Some(holder) = &scope.held_by {
-            let held =
-                self.items.values().filter(|item| item.claim.as_ref().is_some_and(|claim| claim.holder == *holder));
-            seen.held = held.map(|item| item.id).collect();
-            shown.extend(&seen.held);
-        }
+        let is_held = |item: &&Item| item.claim.as_ref().is_some_and(|claim| scope.held_by.contains(&claim.holder));
+        seen.held = self.items.values().filter(is_held).map(|item| item.id).filter(visible).collect();
+        shown.extend(&seen.held);
         self.candidates(scope, &mut shown, &mut seen);
+        seen.keys.clone_from(&self.keys);
+        seen.keys.retain(|_, stored| scope.keys.shows(&stored.key));
         if scope.busy {
             seen.busy = self
                 .items
                 .values()
                 .filter(|item| {
-                    item.live_claim(self.now).is_some() && !(item.touches.is_empty() && item.needs.is_empty())
+                    within(&item.project)
+                        && item.live_claim(self.now).is_some()
+                        && !(item.touches.is_empty() && item.needs.is_empty())
                 })
                 .map(|item| Busy { item: item.id, touches: item.touches.clone(), needs: item.needs.clone() })
                 .collect();
@@ -171,7 +188,10 @@ impl World {
             seen.items.insert(id, self.items[&id].clone());
         }
         for (id, project) in &self.projects {
-            if scope.every_project || seen.project == Some(*id) || seen.items.values().any(|item| item.project == *id) {
+            if (scope.every_project && within(id))
+                || seen.project == Some(*id)
+                || seen.items.values().any(|item| item.project == *id)
+            {
                 seen.projects.insert(*id, Arc::new(project.clone()));
                 seen.next_numbers.insert(*id, project.next_number);
             }
@@ -212,6 +232,7 @@ impl World {
         for note in &changes.notes {
             self.notes.insert((note.item, note.key.clone()), note.clone());
         }
+        self.keys.extend(changes.keys.iter().map(|stored| (stored.key.id, stored.clone())));
         for event in &changes.events {
             self.events.push(Event { seq: self.events.len() as u64 + 1, ..event.clone() });
         }
@@ -292,10 +313,11 @@ impl World {
         }
     }
 
-    fn resolve(&self, item: &ItemRef) -> Resolution {
+    fn resolve(&self, item: &ItemRef, sees: impl Fn(&ProjectId) -> bool) -> Resolution {
         let matches: Vec<&Item> = self
             .items
             .values()
+            .filter(|known| sees(&known.project))
             .filter(|known| match item {
                 ItemRef::Id(id) => known.id == *id,
                 ItemRef::Key(key) => self.projects[&known.project].key(known.number) == *key,
@@ -356,7 +378,7 @@ impl World {
     fn show_notes(&self, scope: &Scope, named: &BTreeSet<ItemId>, shown: &BTreeSet<ItemId>, seen: &mut Slice) {
         for note in self.notes.values() {
             let with_heads = scope.around.notes == NoteReach::Heads && shown.contains(&note.item);
-            if with_heads || scope.note_ids.contains(&note.id) {
+            if with_heads || (scope.note_ids.contains(&note.id) && shown.contains(&note.item)) {
                 seen.note_heads.entry(note.item).or_default().push(note.head());
             }
             if scope.around.notes == NoteReach::Bodies && named.contains(&note.item) {
@@ -417,34 +439,5 @@ impl World {
         found.sort_by_key(|item| (item.derived.rank, item.number));
         seen.candidates = Capped::cut(found.into_iter().map(|item| item.id).collect(), wanted.limit);
         shown.extend(&seen.candidates.rows);
-    }
-}
-
-/// A valid name.
-pub fn name(text: &str) -> Name {
-    Name::parse(text).expect("a name")
-}
-
-/// A valid title.
-pub fn title(text: &str) -> Title {
-    Title::parse(text).expect("a title")
-}
-
-/// An actor who says they act, unchecked.
-pub fn attribution(id: &str) -> Attribution {
-    let actor = ActorClaim { id: name(id), kind: ActorKind::Subagent, parent: None, proof: None };
-    Attribution { actor, verification: Verification::unchecked() }
-}
-
-/// A required note of a phase.
-pub fn required(key: &str, phase: Role) -> crate::workflow::NoteRule {
-    crate::workflow::NoteRule {
-        key: name(key),
-        phase,
-        required: true,
-        description: format!("what {key} is for"),
-        guidance: Some(format!("how to write {key}")),
-        skill: None,
-        max_length: None,
     }
 }

@@ -6,6 +6,7 @@ use super::{NoteRule, Resolved};
 use crate::model::{Name, NoteHead, Role};
 
 /// A note that an item's schema knows, and whether it is there.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedNote {
@@ -30,6 +31,7 @@ pub struct ExpectedNote {
 }
 
 /// How many required notes of a phase are written.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoteProgress {
     /// Written.
@@ -41,6 +43,7 @@ pub struct NoteProgress {
 }
 
 /// What to write next in a phase.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Guide {

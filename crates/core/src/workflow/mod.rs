@@ -18,6 +18,7 @@ use crate::limits;
 use crate::model::{Name, Outcome, Role, Trigger};
 
 /// What people call a place in the workflow, and what it means to the engine.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Status {
@@ -34,6 +35,7 @@ pub struct Status {
 }
 
 /// Which moves exist.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transitions {
@@ -45,6 +47,7 @@ pub enum Transitions {
 }
 
 /// Whether work is looked at before it is done.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReviewPhase {
@@ -56,6 +59,7 @@ pub enum ReviewPhase {
 }
 
 /// How long and how many leases there may be.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ClaimRules {
@@ -74,6 +78,7 @@ impl Default for ClaimRules {
 }
 
 /// One aspect of the order of ready work, from the most to the least telling.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankBy {
@@ -86,6 +91,7 @@ pub enum RankBy {
 }
 
 /// The statuses of a project and the switches of its engine.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Workflow {

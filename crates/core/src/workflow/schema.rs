@@ -9,6 +9,7 @@ use crate::error::{Invalid, Reason, echo};
 use crate::model::{Item, Name, NoteHead, Role};
 
 /// What closing the last child, or adding a new one, does to a parent.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lifecycle {
@@ -51,6 +52,7 @@ impl FromStr for Lifecycle {
 }
 
 /// One note that a schema knows.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NoteRule {
@@ -76,6 +78,7 @@ pub struct NoteRule {
 }
 
 /// What one type of item demands.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Schema {
@@ -90,6 +93,7 @@ pub struct Schema {
 }
 
 /// Notes that an item can take on beside its type's.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Trait {
@@ -101,6 +105,7 @@ pub struct Trait {
 }
 
 /// What happens to a note body longer than its rule allows.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoteLimits {
@@ -112,6 +117,7 @@ pub enum NoteLimits {
 }
 
 /// All schemas and traits of a project.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Schemas {

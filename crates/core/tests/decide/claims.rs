@@ -274,6 +274,7 @@ fn nobody_removes_what_another_agent_holds() {
         let remove = docket_core::command::Remove {
             project: World::project(),
             items: vec![item.into()],
+            expected_version: None,
             recursive: false,
             atomic: true,
         };

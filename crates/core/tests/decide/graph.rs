@@ -159,7 +159,16 @@ fn removing_takes_edges_along_and_children_only_when_asked() {
     scene.link(child, waiting, None);
     let remove = |scene: &mut Scene, recursive| {
         let call = scene.world.call(None);
-        scene.world.run(&call, &Remove { project: World::project(), items: vec![root.into()], recursive, atomic: true })
+        scene.world.run(
+            &call,
+            &Remove {
+                project: World::project(),
+                items: vec![root.into()],
+                expected_version: None,
+                recursive,
+                atomic: true,
+            },
+        )
     };
     assert_eq!(remove(&mut scene, false).expect_err("it has a child").reason, Reason::HasChildren);
     let removed = remove(&mut scene, true).expect("all of it").items.remove(0).expect("the root");
@@ -205,7 +214,7 @@ fn a_long_chain_is_checked_without_deep_recursion() {
     let last = WaitEdge { from: ids[9_999], to: ids[0], threshold: Role::Terminal };
     let path = waits.cycle_with_edge(last).expect("a ring of ten thousand");
     assert_eq!(path.len(), 10_001);
-    let shown = docket_core::graph::cycle_error(&path).message;
+    let shown = docket_core::graph::cycle_error(&path, |_| true).message;
     assert_eq!(shown.matches('→').count(), 20, "no more of it than is useful");
     waits.add_edge(last);
     assert!(waits.find_cycle().is_some());

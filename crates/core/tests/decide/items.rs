@@ -90,6 +90,7 @@ fn keys_count_from_one_and_are_never_reused() {
     let remove = docket_core::command::Remove {
         project: World::project(),
         items: vec![b.into()],
+        expected_version: None,
         recursive: false,
         atomic: true,
     };

@@ -1,5 +1,6 @@
 //! Pure decisions, case by case: no database, no clock, no randomness.
 
+mod access;
 mod claims;
 mod graph;
 mod items;

@@ -80,7 +80,7 @@ impl Scene {
         fence: Option<Fence>,
     ) -> Result<Applied, Error> {
         let call = self.world.call(actor);
-        let request = MoveRequest { item: item.into(), target, summary: None, by: None, fence };
+        let request = MoveRequest { item: item.into(), target, summary: None, by: None, fence, expected_version: None };
         let advance = Advance { project: World::project(), moves: vec![request], atomic: false };
         match self.world.run(&call, &advance)?.results.remove(0) {
             MoveResult::Applied(applied) => Ok(*applied),

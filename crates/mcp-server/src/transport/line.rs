@@ -13,12 +13,11 @@ use rmcp::model::{
 };
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
-use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::strict::{Fault, NAMES, look_over};
+use super::message::{Bad, parse};
 
 /// Longest line that is read, its end not counted.
 pub const LINE_BYTES: usize = 1024 * 1024;
@@ -82,27 +81,6 @@ impl InFlight {
             }
             self.freed.notified().await;
         }
-    }
-}
-
-/// A line that is answered by the transport itself.
-#[derive(Debug)]
-struct Bad {
-    code: ErrorCode,
-    message: String,
-    id: Value,
-}
-
-impl Bad {
-    fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), id: Value::Null }
-    }
-
-    fn to_line(&self) -> Vec<u8> {
-        let error = json!({ "code": self.code.0, "message": self.message });
-        let mut line = json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string().into_bytes();
-        line.push(b'\n');
-        line
     }
 }
 
@@ -292,38 +270,4 @@ async fn put<W: AsyncWrite + Unpin>(write: &tokio::sync::Mutex<W>, line: &[u8]) 
     let mut write = write.lock().await;
     write.write_all(line).await?;
     write.flush().await
-}
-
-fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Bad> {
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    if line.is_empty() {
-        return Ok(None);
-    }
-    let invalid = |message: String, id| Bad { id, ..Bad::new(ErrorCode::INVALID_REQUEST, message) };
-    match look_over(line) {
-        Ok(()) => {}
-        Err(Fault::NotJson) => return Err(Bad::new(ErrorCode::PARSE_ERROR, "the line is not JSON in UTF-8")),
-        Err(Fault::Twice(name)) => {
-            let id = if name == "id" { Value::Null } else { id_of(line) };
-            return Err(invalid(format!("the name \"{}\" stands twice in one object", docket_core::echo(&name)), id));
-        }
-        Err(Fault::TooMany) => return Err(invalid(format!("more than {NAMES} names in one message"), id_of(line))),
-    }
-    if line.first() == Some(&b'[') {
-        return Err(invalid("batches are not served: send one message a line".to_owned(), Value::Null));
-    }
-    serde_json::from_slice(line).map(Some).or_else(|_| {
-        let value: Value = serde_json::from_slice(line).unwrap_or(Value::Null);
-        // Nobody waits for an answer to a notification.
-        if value.get("method").is_some_and(Value::is_string) && value.get("id").is_none() {
-            return Ok(None);
-        }
-        Err(invalid("this is no JSON-RPC 2.0 request".to_owned(), id_of(line)))
-    })
-}
-
-/// The id that an answer to a bad message can name, so that whoever waits for it learns of it.
-fn id_of(line: &[u8]) -> Value {
-    let value: Value = serde_json::from_slice(line).unwrap_or(Value::Null);
-    value.get("id").filter(|id| id.is_string() || id.is_i64()).cloned().unwrap_or(Value::Null)
 }

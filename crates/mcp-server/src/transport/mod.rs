@@ -1,8 +1,10 @@
-//! The ways in. Today there is one: lines of JSON over standard input and output.
+//! The ways in: lines of JSON over standard input and output, and requests over HTTP.
 
+mod http;
 mod line;
+mod message;
 mod stdio;
-mod strict;
 
+pub use http::HttpEndpoint;
 pub use line::LINE_BYTES;
 pub use stdio::{ServeError, serve, serve_stdio};

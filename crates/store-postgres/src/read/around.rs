@@ -3,6 +3,7 @@
 use docket_core::limits;
 use docket_core::store::{Around, EdgeReach, NoteReach, Scope};
 
+use super::limit::Limit;
 use super::statement::{Statement, packed};
 use crate::row::code::{BLOCKS, TERMINAL};
 use crate::row::{EDGE, HEAD, NOTE};
@@ -58,21 +59,30 @@ pub(super) fn add_relatives(script: &mut Script, statement: &mut Statement, arou
 }
 
 /// Edges and notes that were named themselves. Returns the parts whose items are shown.
-pub(super) fn add_named(script: &mut Script, statement: &mut Statement, scope: &Scope) -> Vec<&'static str> {
+pub(super) fn add_named(
+    script: &mut Script,
+    statement: &mut Statement,
+    scope: &Scope,
+    limit: &Limit,
+) -> Vec<&'static str> {
     let mut shown = Vec::new();
     if !scope.edge_ids.is_empty() {
         let ids = script.uuids(scope.edge_ids.iter().map(|id| id.as_uuid()));
+        let seen = limit.and_item("e.from_id") + &limit.and_item("e.to_id");
         statement.part(
             "named_edges (id, from_id, to_id)",
-            &format!("SELECT e.id, e.from_id, e.to_id FROM edges e WHERE e.id = ANY({ids})"),
+            &format!("SELECT e.id, e.from_id, e.to_id FROM edges e WHERE e.id = ANY({ids}){seen}"),
         );
         statement.part("named_ends (id)", "SELECT from_id FROM named_edges UNION SELECT to_id FROM named_edges");
         shown.push("named_ends");
     }
     if !scope.note_ids.is_empty() {
         let ids = script.uuids(scope.note_ids.iter().map(|id| id.as_uuid()));
-        statement
-            .part("named_notes (note, id)", &format!("SELECT n.id, n.item_id FROM notes n WHERE n.id = ANY({ids})"));
+        let seen = limit.and_item("n.item_id");
+        statement.part(
+            "named_notes (note, id)",
+            &format!("SELECT n.id, n.item_id FROM notes n WHERE n.id = ANY({ids}){seen}"),
+        );
         statement.rows("notes", NOTE, "named_notes m JOIN notes n ON n.id = m.note");
         shown.push("named_notes");
     }
@@ -142,17 +152,22 @@ pub(super) fn add_waits(statement: &mut Statement) {
 }
 
 /// Everything connected with the named items by edges that hold work up, along and against them.
-pub(super) fn add_component(statement: &mut Statement) {
+pub(super) fn add_component(statement: &mut Statement, limit: &Limit) {
     let most = Script::limit(limits::GRAPH_NODES);
+    let (from, to) = (limit.and_item("e.from_id"), limit.and_item("e.to_id"));
     statement.part(
         "connected (id)",
         &format!(
             "WITH RECURSIVE w (id) AS (SELECT id FROM named UNION SELECT x.id FROM w CROSS JOIN LATERAL ( \
-                SELECT e.from_id AS id FROM edges e WHERE e.to_id = w.id AND e.kind = {BLOCKS} \
-                UNION ALL SELECT e.to_id FROM edges e WHERE e.from_id = w.id AND e.kind = {BLOCKS}) x \
+                SELECT e.from_id AS id FROM edges e WHERE e.to_id = w.id AND e.kind = {BLOCKS}{from} \
+                UNION ALL SELECT e.to_id FROM edges e WHERE e.from_id = w.id AND e.kind = {BLOCKS}{to}) x \
              ) SELECT id FROM w LIMIT {most} + 1"
         ),
     );
     statement.result("component_cut", &format!("(SELECT count(*) > {most} FROM connected)"));
-    statement.rows("component", EDGE, &format!("connected w JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS}"));
+    statement.rows(
+        "component",
+        EDGE,
+        &format!("connected w JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS}{from}"),
+    );
 }

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use docket_core::model::Tag;
+use docket_core::model::{Name, Tag};
 use docket_core::store::{Candidates, Scope};
 use uuid::Uuid;
 
-use super::named_project;
+use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::row::code::{Coded, TERMINAL};
 use crate::script::Script;
@@ -26,13 +26,14 @@ pub(super) fn add_of_project(
     script: &mut Script,
     statement: &mut Statement,
     scope: &Scope,
+    limit: &Limit,
     picked: Option<&[Uuid]>,
 ) -> Vec<&'static str> {
     let mut shown = Vec::new();
-    if scope.held_by.is_none() && !scope.busy && scope.candidates.is_none() {
+    if scope.held_by.is_empty() && !scope.busy && scope.candidates.is_none() {
         return shown;
     }
-    add_meant(script, statement, scope);
+    add_meant(script, statement, scope, limit);
     if add_held(script, statement, scope) {
         statement.ids("held", "id", "pk", "held");
         shown.push("held");
@@ -54,18 +55,19 @@ pub(super) fn add_of_project(
     shown
 }
 
-/// Locks what the agent holds, with the named items, and ready work that nobody else has locked.
-pub(super) fn add_locks(script: &mut Script, statement: &mut Statement, scope: &Scope) {
+/// Locks what the agents hold, with the named items, and ready work that nobody else has locked.
+pub(super) fn add_locks(script: &mut Script, statement: &mut Statement, scope: &Scope, limit: &Limit) {
     let mut sources = vec!["SELECT id FROM named"];
-    if scope.held_by.is_some() || scope.candidates.is_some() {
-        add_meant(script, statement, scope);
+    if !scope.held_by.is_empty() || scope.candidates.is_some() {
+        add_meant(script, statement, scope, limit);
     }
     if add_held(script, statement, scope) {
         sources.push("SELECT id FROM held");
     }
     if !scope.note_ids.is_empty() {
         let ids = script.uuids(scope.note_ids.iter().map(|id| id.as_uuid()));
-        statement.part("noted (id)", &format!("SELECT n.item_id FROM notes n WHERE n.id = ANY({ids})"));
+        let seen = limit.and_item("n.item_id");
+        statement.part("noted (id)", &format!("SELECT n.item_id FROM notes n WHERE n.id = ANY({ids}){seen}"));
         sources.push("SELECT id FROM noted");
     }
     // In the order of their ids, so that two units that want the same rows do not wait for each other.
@@ -88,22 +90,25 @@ pub(super) fn add_locks(script: &mut Script, statement: &mut Statement, scope: &
     statement.result("skipped", "(SELECT count(*) FROM there) > (SELECT count(*) FROM taken)");
 }
 
-/// The part `meant`: the project that was named, else those of the named items, else all.
-fn add_meant(script: &mut Script, statement: &mut Statement, scope: &Scope) {
-    match named_project(script, &scope.project) {
-        Some(named) => statement.part("meant (id)", &named),
-        None if scope.items.is_empty() => statement.part("meant (id)", "SELECT id FROM projects"),
+/// The part `meant`: the project that was named, else those of the named items, else all that may be seen.
+fn add_meant(script: &mut Script, statement: &mut Statement, scope: &Scope, limit: &Limit) {
+    match limit.named(script, &scope.project) {
+        Some(named) => statement.part("meant (id)", &named.select()),
+        None if scope.items.is_empty() => statement.part("meant (id)", &limit.projects()),
         None => statement.part("meant (id)", "SELECT DISTINCT project_id FROM named"),
     }
 }
 
-/// The part `held`: what the agent holds a claim on.
+/// The part `held`: what the agents hold a claim on.
 fn add_held(script: &mut Script, statement: &mut Statement, scope: &Scope) -> bool {
-    let Some(holder) = &scope.held_by else { return false };
-    let holder = script.text(holder.as_str());
+    let theirs = match scope.held_by.as_slice() {
+        [] => return false,
+        [holder] => format!("i.holder = {}", script.text(holder.as_str())),
+        holders => format!("i.holder = ANY({})", script.texts(holders.iter().map(Name::as_str))),
+    };
     statement.part(
         "held (id, pk)",
-        &format!("SELECT i.id, i.pk FROM items i WHERE i.holder = {holder} AND i.project_id IN (SELECT id FROM meant)"),
+        &format!("SELECT i.id, i.pk FROM items i WHERE {theirs} AND i.project_id IN (SELECT id FROM meant)"),
     );
     true
 }

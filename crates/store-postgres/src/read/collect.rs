@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use docket_core::model::{Edge, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, ProjectId, Role, Timestamp};
+use docket_core::model::{
+    Edge, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, ProjectId, Role, StoredKey, Timestamp,
+};
 use docket_core::store::{AnswerKey, Busy, Capped, Resolution, Scope, Slice, StoredAnswer, WaitEdge, WaitGraph};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -10,8 +12,9 @@ use uuid::Uuid;
 
 use super::names::Names;
 use crate::context::ProjectCache;
+use crate::row::api_key::digest;
 use crate::row::code::Coded;
-use crate::row::{EdgeRow, HeadRow, ItemRow, Millis, NoteRow, Packed, models};
+use crate::row::{EdgeRow, HeadRow, ItemRow, KeyRow, Millis, NoteRow, Packed, models};
 
 /// The results of a load by name; what was not asked for is empty.
 #[derive(Debug, Default, Deserialize)]
@@ -35,6 +38,7 @@ pub(super) struct Seen {
     wait_children: Packed,
     component: Vec<EdgeRow>,
     component_cut: bool,
+    keys: Vec<KeyRow>,
     answer: Option<AnswerRow>,
 }
 
@@ -68,6 +72,7 @@ impl Seen {
         slice.candidates = capped(self.picked, scope.candidates.as_ref().map(|wanted| wanted.limit));
         slice.busy = self.busy.into_iter().map(|(item, touches, needs)| Busy { item, touches, needs }).collect();
         slice.component = Capped { rows: models(self.component), truncated: self.component_cut };
+        slice.keys = models(self.keys).into_iter().map(|stored: StoredKey| (stored.key.id, stored)).collect();
         slice.answer = self.answer.zip(scope.answer.as_ref()).map(|(row, key)| row.into_answer(key));
         slice.waits = around.waits.then(|| WaitGraph {
             edges: self.wait_edges.0,
@@ -97,17 +102,18 @@ fn put_notes(slice: &mut Slice, heads: Vec<NoteHead>, bodies: Vec<Note>, named: 
     slice.notes.sort_by(|a, b| (a.item, &a.key).cmp(&(b.item, &b.key)));
 }
 
-/// What each spelling turned out to mean.
+/// What each spelling turned out to mean. An edge may have led to an item that the caller may not name.
 fn resolve(slice: &mut Slice, scope: &Scope, prefixes: Vec<(usize, ItemId, Key)>) {
+    let seen = |item: &&Item| scope.visible.as_ref().is_none_or(|projects| projects.contains(&item.project));
     let by_key: BTreeMap<Key, ItemId> = if scope.items.iter().any(|item| matches!(item, ItemRef::Key(_))) {
         let key = |item: &Item| Some(slice.projects.get(&item.project)?.key(item.number));
-        slice.items.values().filter_map(|item| Some((key(item)?, item.id))).collect()
+        slice.items.values().filter(seen).filter_map(|item| Some((key(item)?, item.id))).collect()
     } else {
         BTreeMap::new()
     };
     for item in &scope.items {
         let meant = match item {
-            ItemRef::Id(id) => slice.items.contains_key(id).then_some(*id),
+            ItemRef::Id(id) => slice.items.get(id).filter(seen).map(|item| item.id),
             ItemRef::Key(key) => by_key.get(key).copied(),
             ItemRef::Prefix(_) => continue,
         };
@@ -163,13 +169,6 @@ impl AnswerRow {
     fn into_answer(self, key: &AnswerKey) -> StoredAnswer {
         StoredAnswer { key: key.clone(), digest: self.0, answer: self.1, expires_at: self.2.into() }
     }
-}
-
-fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let half = |digits: &str| u128::from_str_radix(digits, 16).ok().map(u128::to_be_bytes);
-    let bytes = text.split_at_checked(32).and_then(|(high, low)| Some([half(high)?, half(low)?].concat()));
-    bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| serde::de::Error::custom("a digest has not 32 bytes"))
 }
 
 /// An answer comes as a text of its own: it may be nested as deep as any document may.

@@ -10,7 +10,7 @@ use docket_core::model::Event;
 use docket_core::store::{EventFilter, StoreError};
 use serde::Deserialize;
 
-use super::named_project;
+use super::limit::{Limit, Set};
 use crate::error::Trouble;
 use crate::options::{SETTLE_WAIT, UNSETTLED_LOOK};
 use crate::pool::Link;
@@ -71,17 +71,29 @@ fn compose(filter: &EventFilter, last: u64) -> Script {
         let verbs = script.ints(filter.verbs.iter().map(|verb| verb.code()));
         let _ = write!(fits, " AND v.verb = ANY({verbs})");
     }
-    if let Some(project) = named_project(&mut script, &filter.project) {
-        let _ = write!(fits, " AND v.project_id = ({project})");
-    }
+    let visible = Limit::of(&mut script, &filter.visible);
+    fits.push_str(&visible.and_once("v.other_id"));
+    let project = visible.meant(&mut script, &filter.project);
     let direction = if filter.newest_first { "DESC" } else { "ASC" };
     let order = format!("ORDER BY v.seq {direction} LIMIT {limit}");
     let page = if let Some(item) = filter.item {
         let item = script.uuid(item.as_uuid());
+        if let Some(project) = project {
+            let _ = write!(fits, " AND {}", project.holds("v.project_id"));
+        }
         let of = |end: &str| format!("(SELECT v.seq FROM events v WHERE v.{end} = {item} AND {fits} {order})");
         format!("SELECT v.* FROM events v WHERE v.seq IN ({} UNION {}) {order}", of("item_id"), of("other_id"))
     } else {
-        format!("SELECT v.* FROM events v WHERE {fits} {order}")
+        let of = |project: &str| format!("SELECT v.* FROM events v WHERE {project} AND {fits} {order}");
+        match project {
+            None => format!("SELECT v.* FROM events v WHERE {fits} {order}"),
+            Some(one @ Set::One(_)) => of(&one.holds("v.project_id")),
+            // A page of each: the index gives the order within one project alone.
+            Some(several @ Set::Several(_)) => {
+                let (all, each) = (several.select(), of("v.project_id = m.id"));
+                format!("SELECT v.* FROM ({all}) m CROSS JOIN LATERAL ({each}) v {order}")
+            }
+        }
     };
     script.set(format!("SELECT coalesce(json_agg({EVENT}), '[]')::text FROM ({page}) v"));
     script

@@ -4,7 +4,7 @@ use docket_core::model::Tag;
 use docket_core::store::{ClaimState, Filter, Found, Order, ProjectRef, SortBy, StoreError, TimeRange};
 use serde::Deserialize;
 
-use super::named_project;
+use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
@@ -56,8 +56,8 @@ fn compose(context: &Context, filter: &Filter) -> Script {
 /// What must hold of the items `i`.
 fn conditions(script: &mut Script, filter: &Filter) -> String {
     let mut fits = vec!["true".to_owned()];
-    if let Some(project) = named_project(script, &filter.project) {
-        fits.push(format!("i.project_id = ({project})"));
+    if let Some(project) = Limit::of(script, &filter.visible).meant(script, &filter.project) {
+        fits.push(project.holds("i.project_id"));
     }
     if !filter.words.is_empty() {
         let words = script.text(question(&filter.words));

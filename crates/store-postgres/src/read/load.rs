@@ -7,10 +7,11 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::collect::Seen;
+use super::limit::Limit;
 use super::names::Names;
 use super::projects::fetch_projects;
 use super::statement::{NOW, Statement};
-use super::{around, candidates, named_project};
+use super::{around, candidates, keys};
 use crate::context::Context;
 use crate::error::Trouble;
 use crate::pool::Link;
@@ -39,14 +40,15 @@ pub(crate) async fn lock(
     scope: &Scope,
     locked: &mut Locked,
 ) -> Result<Option<Vec<Uuid>>, Trouble> {
-    let nobody = scope.held_by.is_none() && scope.candidates.is_none();
+    let nobody = scope.held_by.is_empty() && scope.candidates.is_none();
     if nobody && scope.items.is_empty() && scope.note_ids.is_empty() {
         return Ok(None);
     }
     let mut script = Script::default();
     let mut statement = Statement::with_clock(&mut script, &context.clock);
-    Names::of(scope).add(&mut script, &mut statement);
-    candidates::add_locks(&mut script, &mut statement, scope);
+    let limit = Limit::of(&mut script, &scope.visible);
+    Names::of(scope).add(&mut script, &mut statement, &limit);
+    candidates::add_locks(&mut script, &mut statement, scope, &limit);
     statement.finish(&mut script);
     let locks: Locks = link.ask(script).await?;
     locked.items.extend(locks.mine.0.iter().chain(&locks.taken.0));
@@ -85,20 +87,22 @@ pub(crate) async fn load(
 fn compose(context: &Context, scope: &Scope, picked: Option<&[Uuid]>) -> Script {
     let mut script = Script::default();
     let mut statement = Statement::with_clock(&mut script, &context.clock);
-    Names::of(scope).add(&mut script, &mut statement);
+    let limit = Limit::of(&mut script, &scope.visible);
+    Names::of(scope).add(&mut script, &mut statement, &limit);
     let mut shown = around::add_relatives(&mut script, &mut statement, &scope.around);
-    shown.extend(around::add_named(&mut script, &mut statement, scope));
-    shown.extend(candidates::add_of_project(&mut script, &mut statement, scope, picked));
+    shown.extend(around::add_named(&mut script, &mut statement, scope, &limit));
+    shown.extend(candidates::add_of_project(&mut script, &mut statement, scope, &limit, picked));
     add_near(&mut statement, scope, &shown);
     let linked = around::add_attached(&mut statement, scope);
     if scope.around.waits {
         around::add_waits(&mut statement);
     }
     if scope.around.component {
-        around::add_component(&mut statement);
+        around::add_component(&mut statement, &limit);
     }
+    keys::add_keys(&mut script, &mut statement, &scope.keys);
     add_answer(&mut script, &mut statement, scope);
-    add_shown(&mut script, &mut statement, scope, linked);
+    add_shown(&mut script, &mut statement, scope, &limit, linked);
     statement.finish(&mut script);
     script
 }
@@ -122,7 +126,7 @@ fn add_near(statement: &mut Statement, scope: &Scope, shown: &[&str]) {
 
 /// All items shown, those that edges lead to among them, and their projects: of these the versions alone, since their
 /// rules are known mostly.
-fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, linked: bool) {
+fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, limit: &Limit, linked: bool) {
     let (all, row) = if linked {
         // What only an edge leads to is shown without its long texts: one item may have thousands of neighbours.
         let end = |end: &str| format!("SELECT i.id, i.project_id, false FROM linked l JOIN items i ON i.id = l.{end}");
@@ -142,9 +146,10 @@ fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, link
     statement.rows("items", row, &format!("{all} s JOIN items i ON i.id = s.id"));
     let (mut projects, mut named) = (format!("SELECT project_id AS id FROM {all}"), "false".to_owned());
     if scope.every_project {
-        "SELECT id FROM projects".clone_into(&mut projects);
+        projects = limit.projects();
     }
-    if let Some(project) = named_project(script, &scope.project) {
+    if let Some(project) = limit.named(script, &scope.project) {
+        let project = project.select();
         projects = format!("{projects} UNION ALL {project}");
         named = format!("coalesce(p.id = ({project}), false)");
     }

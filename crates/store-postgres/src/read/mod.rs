@@ -6,6 +6,8 @@ mod candidates;
 mod collect;
 mod events;
 mod find;
+mod keys;
+mod limit;
 mod load;
 mod names;
 mod projects;
@@ -19,22 +21,3 @@ pub(crate) use load::{load, lock};
 pub(crate) use projects::all_projects;
 pub(crate) use scan::{notes_by_id, scan};
 pub(crate) use tally::{tally_children, tally_claims};
-
-use docket_core::store::ProjectRef;
-
-use crate::script::Script;
-
-/// A subquery for the id of the project that was named; `None` when none was.
-fn named_project(script: &mut Script, project: &ProjectRef) -> Option<String> {
-    match project {
-        ProjectRef::Any => None,
-        ProjectRef::Id(id) => {
-            let id = script.uuid(id.as_uuid());
-            Some(format!("SELECT {id}::uuid AS id"))
-        }
-        ProjectRef::Slug(slug) => {
-            let slug = script.text(slug.as_str());
-            Some(format!("SELECT id FROM projects WHERE slug = {slug}"))
-        }
-    }
-}

@@ -5,6 +5,7 @@ use docket_core::model::{ItemRef, Key};
 use docket_core::store::Scope;
 use uuid::Uuid;
 
+use super::limit::Limit;
 use super::statement::Statement;
 use crate::script::Script;
 
@@ -31,26 +32,27 @@ impl<'s> Names<'s> {
 
     /// The part `named`: the items that are meant. A prefix that several items have means none of them; the result
     /// `prefixes` lists what each could mean.
-    pub(super) fn add(&self, script: &mut Script, statement: &mut Statement) {
+    pub(super) fn add(&self, script: &mut Script, statement: &mut Statement, limit: &Limit) {
         const COLUMNS: &str = "i.id, i.project_id, i.parent_id";
+        let seen = limit.and("i.project_id");
         let mut sources = Vec::new();
         if let [id] = self.ids.as_slice() {
             let id = script.uuid(*id);
-            sources.push(format!("SELECT {COLUMNS} FROM items i WHERE i.id = {id}"));
+            sources.push(format!("SELECT {COLUMNS} FROM items i WHERE i.id = {id}{seen}"));
         } else if !self.ids.is_empty() {
             let ids = script.uuids(self.ids.iter().copied());
-            sources.push(format!("SELECT {COLUMNS} FROM items i WHERE i.id = ANY({ids})"));
+            sources.push(format!("SELECT {COLUMNS} FROM items i WHERE i.id = ANY({ids}){seen}"));
         }
         if !self.keys.is_empty() {
             let prefixes = script.texts(self.keys.iter().map(|key| key.prefix.as_str()));
             let numbers = script.ints(self.keys.iter().map(|key| key.number.into()));
             sources.push(format!(
                 "SELECT {COLUMNS} FROM unnest({prefixes}, {numbers}) k (prefix, number) \
-                 JOIN projects p ON p.prefix = k.prefix JOIN items i ON i.project_id = p.id AND i.number = k.number"
+                 JOIN projects p ON p.prefix = k.prefix JOIN items i ON i.project_id = p.id AND i.number = k.number{seen}"
             ));
         }
         if !self.prefixes.is_empty() {
-            self.add_prefixes(script, statement);
+            self.add_prefixes(script, statement, limit);
             sources.push(format!(
                 "SELECT {COLUMNS} FROM (SELECT (array_agg(id))[1] AS id FROM matches GROUP BY place HAVING count(*) = 1) m \
                  JOIN items i ON i.id = m.id"
@@ -64,7 +66,8 @@ impl<'s> Names<'s> {
         }
     }
 
-    fn add_prefixes(&self, script: &mut Script, statement: &mut Statement) {
+    fn add_prefixes(&self, script: &mut Script, statement: &mut Statement, limit: &Limit) {
+        let seen = limit.and("x.project_id");
         // A prefix that is no number in hex can mean nothing: bounds that no id lies between.
         let bounds = |digits: &&str| ItemRef::prefix_bounds(digits).unwrap_or((Uuid::max(), Uuid::nil()));
         let bounds: Vec<(Uuid, Uuid)> = self.prefixes.iter().map(bounds).collect();
@@ -75,7 +78,7 @@ impl<'s> Names<'s> {
             "matches (place, id)",
             &format!(
                 "SELECT b.place - 1, m.id FROM unnest({low}, {high}) WITH ORDINALITY b (low, high, place) \
-                 CROSS JOIN LATERAL (SELECT x.id FROM items x WHERE x.id BETWEEN b.low AND b.high \
+                 CROSS JOIN LATERAL (SELECT x.id FROM items x WHERE x.id BETWEEN b.low AND b.high{seen} \
                  ORDER BY x.id LIMIT {most}) m"
             ),
         );

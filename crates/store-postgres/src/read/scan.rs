@@ -1,9 +1,10 @@
 //! Every row of a table in a stable order, a page at a time; and notes by id.
 
 use docket_core::model::{Edge, Item, Note, NoteId};
-use docket_core::store::{ScanPage, ScanRows, ScanTable, StoreError};
+use docket_core::store::{ScanPage, ScanRows, ScanTable, StoreError, Visible};
 use uuid::Uuid;
 
+use super::limit::Limit;
 use crate::error::failed;
 use crate::options::SCAN_ROWS;
 use crate::pool::Link;
@@ -11,12 +12,13 @@ use crate::row::{EDGE, EdgeRow, ITEM, ItemRow, NOTE, NoteRow, models};
 use crate::script::Script;
 
 /// Whole notes by id, in the order asked for; what is not there is left out.
-pub(crate) async fn notes_by_id(link: &mut Link, ids: &[NoteId]) -> Result<Vec<Note>, StoreError> {
+pub(crate) async fn notes_by_id(link: &mut Link, ids: &[NoteId], visible: &Visible) -> Result<Vec<Note>, StoreError> {
     let mut script = Script::default();
     let asked = script.uuids(ids.iter().map(|id| id.as_uuid()));
+    let seen = Limit::of(&mut script, visible).and_item("n.item_id");
     script.set(format!(
         "SELECT coalesce(json_agg({NOTE} ORDER BY a.place), '[]')::text \
-         FROM unnest({asked}) WITH ORDINALITY a (id, place) JOIN notes n ON n.id = a.id"
+         FROM unnest({asked}) WITH ORDINALITY a (id, place) JOIN notes n ON n.id = a.id{seen}"
     ));
     let rows: Vec<NoteRow> = link.ask(script).await?;
     Ok(models(rows))

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use docket_core::model::{ItemId, Role};
-use docket_core::store::{ChildTally, ClaimTally, ProjectRef, StoreError};
+use docket_core::store::{ChildTally, ClaimTally, ProjectRef, StoreError, Visible};
 use serde::Deserialize;
 
-use super::named_project;
+use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
@@ -86,8 +86,9 @@ pub(crate) async fn tally_claims(
     link: &mut Link,
     context: &Context,
     project: &ProjectRef,
+    visible: &Visible,
 ) -> Result<ClaimTally, StoreError> {
-    let counted: Claims = link.ask(compose_claims(context, project)).await?;
+    let counted: Claims = link.ask(compose_claims(context, project, visible)).await?;
     context.clock.saw(counted.now.into());
     Ok(ClaimTally {
         active: counted.claimed.saturating_sub(counted.expired),
@@ -96,10 +97,11 @@ pub(crate) async fn tally_claims(
     })
 }
 
-fn compose_claims(context: &Context, project: &ProjectRef) -> Script {
+fn compose_claims(context: &Context, project: &ProjectRef, visible: &Visible) -> Script {
     let mut script = Script::default();
     let mut statement = Statement::with_clock(&mut script, &context.clock);
-    let meant = named_project(&mut script, project).unwrap_or_else(|| "SELECT id FROM projects".to_owned());
+    let limit = Limit::of(&mut script, visible);
+    let meant = limit.meant(&mut script, project).map_or_else(|| limit.projects(), |set| set.select());
     let claimed = "items i ON i.project_id = m.id AND i.claimed_at IS NOT NULL";
     statement.part("meant (id)", &meant);
     statement.result("all", "(SELECT count(*) FROM meant m JOIN items i ON i.project_id = m.id)");

@@ -4,6 +4,7 @@
 //! text: whatever a scope asks for comes back in one round trip. Text that does not parse means that the rows were damaged
 //! or written by something else; it is an error, never skipped.
 
+pub(crate) mod api_key;
 pub(crate) mod code;
 mod edge;
 mod event;
@@ -15,6 +16,7 @@ use docket_core::model::{ItemId, Timestamp};
 use serde::{Deserialize, Deserializer};
 use uuid::Uuid;
 
+pub(crate) use api_key::{KEY, KeyRow};
 pub(crate) use edge::{EDGE, EdgeRow};
 pub(crate) use event::{EVENT, EventRow};
 pub(crate) use item::{ITEM, ItemRow};

@@ -31,9 +31,8 @@ const CONTENT: [Column; 16] = [
     ("needs", Kind::List),
     ("required_capabilities", Kind::List),
 ];
-const STATE: [Column; 8] = [
-    ("version", Kind::Int),
-    ("modified_at", Kind::Int),
+const STAMP: [Column; 2] = [("version", Kind::Int), ("modified_at", Kind::Int)];
+const STATE: [Column; 6] = [
     ("status", Kind::Text),
     ("role", Kind::Int),
     ("outcome", Kind::Int),
@@ -65,8 +64,8 @@ type Group = (&'static [Column], fn(&Item) -> Vec<Cell>);
 
 /// Adds items in the order given: parents before children.
 pub(super) fn add_new(script: &mut Script, writes: &mut Writes, items: &[Item]) {
-    let columns = [&IDENTITY[..], &CONTENT[..], &STATE[..], &CLAIM[..], &DERIVED[..], &WORDS[..]].concat();
-    let groups = [identity, content, state, claim, derived, words];
+    let columns = [&IDENTITY[..], &CONTENT[..], &STAMP[..], &STATE[..], &CLAIM[..], &DERIVED[..], &WORDS[..]].concat();
+    let groups = [identity, content, stamp, state, claim, derived, words];
     let rows = items.iter().map(|item| groups.iter().flat_map(|group| group(item)).collect()).collect();
     if let Some(rows) = Rows::bind(script, &columns, rows) {
         writes.add(rows.insert("items", &columns, ""));
@@ -111,11 +110,18 @@ pub(super) fn add_removed(script: &mut Script, writes: &mut Writes, items: &[Ite
 }
 
 fn groups(touched: Touched) -> Vec<Group> {
-    let Touched { content: has_content, words: has_words, state: has_state, claim: has_claim, derived: has_derived } =
-        touched;
-    let all: [(bool, Group); 5] = [
+    let Touched {
+        content: has_content,
+        words: has_words,
+        stamp: has_stamp,
+        state: has_state,
+        claim: has_claim,
+        derived: has_derived,
+    } = touched;
+    let all: [(bool, Group); 6] = [
         (has_content, (&CONTENT, content)),
         (has_words, (&WORDS, words)),
+        (has_stamp, (&STAMP, stamp)),
         (has_state, (&STATE, state)),
         (has_claim, (&CLAIM, claim)),
         (has_derived, (&DERIVED, derived)),
@@ -124,7 +130,7 @@ fn groups(touched: Touched) -> Vec<Group> {
 }
 
 fn key(touched: Touched) -> u8 {
-    let flags = [touched.content, touched.words, touched.state, touched.claim, touched.derived];
+    let flags = [touched.content, touched.words, touched.stamp, touched.state, touched.claim, touched.derived];
     flags.into_iter().fold(0, |key, flag| key << 1 | u8::from(flag))
 }
 
@@ -158,10 +164,12 @@ fn content(item: &Item) -> Vec<Cell> {
     ]
 }
 
+fn stamp(item: &Item) -> Vec<Cell> {
+    vec![item.version.into(), item.modified_at.as_millis().into()]
+}
+
 fn state(item: &Item) -> Vec<Cell> {
     vec![
-        item.version.into(),
-        item.modified_at.as_millis().into(),
         item.status.as_str().into(),
         item.role.code().into(),
         item.outcome.map(Coded::code).into(),

@@ -6,6 +6,7 @@
 //! means that the unit has to be decided again.
 
 mod items;
+mod keys;
 mod rest;
 mod rows;
 
@@ -57,6 +58,7 @@ pub(crate) async fn write(link: &mut Link, changes: &ChangeSet, seen: &Slice, no
     rest::add_edges(&mut script, &mut writes, changes);
     rest::add_notes(&mut script, &mut writes, changes);
     items::add_removed(&mut script, &mut writes, &changes.removed_items);
+    keys::add_keys(&mut script, &mut writes, changes);
     if let Some(answer) = &changes.answer {
         rest::add_answer(&mut script, &mut writes, answer, now);
     }

@@ -17,6 +17,8 @@ pub(super) enum Kind {
     List,
     /// Words apart by spaces.
     Words,
+    /// Bytes, as hex digits on their way.
+    Hex,
 }
 
 /// A column: its name and kind.
@@ -164,6 +166,7 @@ impl Rows {
             Some(Kind::Json) => format!("r.{column}::json"),
             Some(Kind::List) => format!("r.{column}::jsonb"),
             Some(Kind::Words) => format!("array_to_tsvector(string_to_array(r.{column}, ' '))"),
+            Some(Kind::Hex) => format!("decode(r.{column}, 'hex')"),
             None => unreachable!("rows without a column {column}"),
         }
     }
@@ -178,7 +181,7 @@ fn array(kind: Kind, cells: Vec<Cell>) -> Value {
         Kind::Bool => Value::Bools(
             cells.into_iter().map(|cell| if let Cell::Bool(flag) = cell { Some(flag) } else { None }).collect(),
         ),
-        Kind::Text | Kind::Json | Kind::List | Kind::Words => {
+        Kind::Text | Kind::Json | Kind::List | Kind::Words | Kind::Hex => {
             Value::Texts(cells.into_iter().map(|cell| if let Cell::Text(text) = cell { text } else { None }).collect())
         }
     }

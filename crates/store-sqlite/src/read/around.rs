@@ -3,6 +3,7 @@
 use docket_core::limits;
 use docket_core::store::{Around, EdgeReach, NoteReach, Scope};
 
+use super::limit::Limit;
 use super::statement::Statement;
 use crate::row::code::{BLOCKS, TERMINAL};
 use crate::row::{EDGE, HEAD, NOTE};
@@ -56,14 +57,21 @@ pub(super) fn add_relatives(script: &mut Script, statement: &mut Statement, arou
 }
 
 /// Edges and notes that were named themselves. Returns the parts whose items are shown.
-pub(super) fn add_named(script: &mut Script, statement: &mut Statement, scope: &Scope) -> Vec<&'static str> {
+pub(super) fn add_named(
+    script: &mut Script,
+    statement: &mut Statement,
+    scope: &Scope,
+    limit: &Limit,
+) -> Vec<&'static str> {
     let mut shown = Vec::new();
     if !scope.edge_ids.is_empty() {
         let ids = script.uuids(scope.edge_ids.iter().map(|id| id.as_uuid()));
+        let seen = limit.and_item("e.from_id") + &limit.and_item("e.to_id");
         statement.part(
             "named_edges (pk, from_id, to_id)",
             &format!(
-                "SELECT e.pk, e.from_id, e.to_id FROM json_each({ids}) j CROSS JOIN edges e ON e.id = unhex(j.value)"
+                "SELECT e.pk, e.from_id, e.to_id FROM json_each({ids}) j \
+                 CROSS JOIN edges e ON e.id = unhex(j.value){seen}"
             ),
         );
         statement.part("named_ends (id)", "SELECT from_id FROM named_edges UNION SELECT to_id FROM named_edges");
@@ -71,9 +79,12 @@ pub(super) fn add_named(script: &mut Script, statement: &mut Statement, scope: &
     }
     if !scope.note_ids.is_empty() {
         let ids = script.uuids(scope.note_ids.iter().map(|id| id.as_uuid()));
+        let seen = limit.and_item("n.item_id");
         statement.part(
             "named_notes (pk, id)",
-            &format!("SELECT n.pk, n.item_id FROM json_each({ids}) j CROSS JOIN notes n ON n.id = unhex(j.value)"),
+            &format!(
+                "SELECT n.pk, n.item_id FROM json_each({ids}) j CROSS JOIN notes n ON n.id = unhex(j.value){seen}"
+            ),
         );
         statement.rows("notes", NOTE, "(SELECT DISTINCT pk FROM named_notes) m CROSS JOIN notes n ON n.pk = m.pk");
         shown.push("named_notes");
@@ -138,14 +149,15 @@ pub(super) fn add_waits(script: &mut Script, statement: &mut Statement) {
 }
 
 /// Everything connected with the named items by edges that hold work up, along and against them.
-pub(super) fn add_component(script: &mut Script, statement: &mut Statement) {
+pub(super) fn add_component(script: &mut Script, statement: &mut Statement, limit: &Limit) {
     let most = script.limit(limits::GRAPH_NODES);
+    let (from, to) = (limit.and_item("e.from_id"), limit.and_item("e.to_id"));
     statement.part(
         "connected (id)",
         &format!(
             "WITH RECURSIVE w (id) AS (SELECT id FROM named \
-             UNION SELECT e.from_id FROM w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS} \
-             UNION SELECT e.to_id FROM w CROSS JOIN edges e ON e.from_id = w.id AND e.kind = {BLOCKS} \
+             UNION SELECT e.from_id FROM w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS}{from} \
+             UNION SELECT e.to_id FROM w CROSS JOIN edges e ON e.from_id = w.id AND e.kind = {BLOCKS}{to} \
              LIMIT {most} + 1) SELECT id FROM w"
         ),
     );
@@ -153,6 +165,6 @@ pub(super) fn add_component(script: &mut Script, statement: &mut Statement) {
     statement.rows(
         "component",
         EDGE,
-        &format!("connected w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS}"),
+        &format!("connected w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS}{from}"),
     );
 }

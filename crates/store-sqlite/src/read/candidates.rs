@@ -4,30 +4,38 @@ use std::fmt::Write as _;
 
 use docket_core::store::{Candidates, Scope};
 
-use super::named_project;
+use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::row::code::{Coded, TERMINAL};
 use crate::script::Script;
 
 /// What concerns the project as a whole. Returns the parts whose items are shown.
-pub(super) fn add_of_project(script: &mut Script, statement: &mut Statement, scope: &Scope) -> Vec<&'static str> {
+pub(super) fn add_of_project(
+    script: &mut Script,
+    statement: &mut Statement,
+    scope: &Scope,
+    limit: &Limit,
+) -> Vec<&'static str> {
     let mut shown = Vec::new();
-    if scope.held_by.is_none() && !scope.busy && scope.candidates.is_none() {
+    if scope.held_by.is_empty() && !scope.busy && scope.candidates.is_none() {
         return shown;
     }
-    // The project that was named, else those of the named items, else all.
-    match named_project(script, &scope.project) {
-        Some(named) => statement.view("meant (id)", &named),
-        None if scope.items.is_empty() => statement.view("meant (id)", "SELECT id FROM projects"),
+    // The project that was named, else those of the named items, else all that may be seen.
+    match limit.named(script, &scope.project) {
+        Some(named) => statement.view("meant (id)", named.select()),
+        None if scope.items.is_empty() => statement.view("meant (id)", &limit.projects()),
         None => statement.part("meant (id)", "SELECT DISTINCT project_id FROM named"),
     }
-    if let Some(holder) = &scope.held_by {
-        let holder = script.text(holder.as_str());
+    if !scope.held_by.is_empty() {
+        let theirs = match scope.held_by.as_slice() {
+            [holder] => format!("i.holder = {}", script.text(holder.as_str())),
+            holders => format!("i.holder IN (SELECT value FROM json_each({}))", script.json(&holders)),
+        };
         statement.part(
             "held (id, pk)",
             &format!(
                 "SELECT i.id, i.pk FROM meant m CROSS JOIN items i INDEXED BY items_held \
-                 ON i.holder = {holder} AND i.project_id = m.id"
+                 ON {theirs} AND i.project_id = m.id"
             ),
         );
         statement.ids("held", "id", "pk", "held");

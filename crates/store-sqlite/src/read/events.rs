@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use docket_core::model::Event;
-use docket_core::store::{EventFilter, ProjectRef, StoreError};
+use docket_core::store::{EventFilter, StoreError};
 
-use super::named_project;
+use super::limit::Limit;
 use crate::pool::Link;
 use crate::row::code::Coded;
 use crate::row::{EVENT, EventRow, models};
@@ -49,23 +49,33 @@ pub(super) fn compose(filter: &EventFilter) -> Script {
     }
     let direction = if filter.newest_first { "DESC" } else { "ASC" };
     let order = format!("ORDER BY v.seq {direction} LIMIT {limit}");
-    let project = named_project(&mut script, &filter.project);
+    let limit = Limit::of(&mut script, &filter.visible);
+    let project = limit.meant(&mut script, &filter.project);
+    fits.push_str(&limit.and_once("v.other_id"));
     let page = if let Some(item) = filter.item {
         let item = script.uuid(item.as_uuid());
         if let Some(project) = project {
             // The plus keeps the index of the item in use: an item has fewer events than its project.
-            let _ = write!(fits, " AND +v.project_id = ({project})");
+            let _ = write!(fits, " AND {}", project.holds("+v.project_id"));
         }
         let of =
             |end: &str| format!("SELECT * FROM (SELECT v.seq FROM events v WHERE v.{end} = {item} AND {fits} {order})");
         format!("SELECT v.* FROM events v WHERE v.seq IN ({} UNION {}) {order}", of("item_id"), of("other_id"))
-    } else {
-        if let Some(project) = project {
-            let _ = write!(fits, " AND v.project_id = ({project})");
+    } else if let Some(project) = project {
+        let of = |project: &str| format!("FROM events v INDEXED BY events_project WHERE {project} AND {fits} {order}");
+        if project.is_one() {
+            format!("SELECT v.* {}", of(&project.holds("v.project_id")))
+        } else {
+            // A page of each: the index gives the order within one project alone.
+            let each = of("v.project_id = m.id");
+            format!(
+                "SELECT v.* FROM ({}) m CROSS JOIN events v ON v.seq IN (SELECT v.seq {each}) {order}",
+                project.select()
+            )
         }
+    } else {
         // Without a project the numbers themselves are the way; no other index gives their order.
-        let index = if filter.project == ProjectRef::Any { "NOT INDEXED" } else { "INDEXED BY events_project" };
-        format!("SELECT v.* FROM events v {index} WHERE {fits} {order}")
+        format!("SELECT v.* FROM events v NOT INDEXED WHERE {fits} {order}")
     };
     script.add(&format!("SELECT json_group_array({EVENT}) FROM ({page}) v"));
     script

@@ -6,7 +6,7 @@
 use docket_core::store::{ClaimState, Filter, Found, Order, ProjectRef, SortBy, StoreError, TimeRange};
 use serde::Deserialize;
 
-use super::named_project;
+use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
@@ -96,7 +96,7 @@ impl Way {
 /// The FROM and WHERE clauses for the items `i`.
 fn clauses(script: &mut Script, filter: &Filter, way: Way) -> (String, String) {
     let mut fits = vec!["1".to_owned()];
-    let project = named_project(script, &filter.project);
+    let project = Limit::of(script, &filter.visible).meant(script, &filter.project);
     let from = match way {
         Way::Words => {
             let words: Vec<String> =
@@ -123,7 +123,7 @@ fn clauses(script: &mut Script, filter: &Filter, way: Way) -> (String, String) {
     if let Some(project) = project {
         let by_index = matches!(way, Way::Index(_) | Way::Made);
         let column = if by_index { "i.project_id" } else { "+i.project_id" };
-        fits.push(format!("{column} = ({project})"));
+        fits.push(project.holds(column));
     }
     if !filter.tags.is_empty() && way != Way::Tags {
         let tags = script.json(&filter.tags);

@@ -2,19 +2,22 @@
 
 use std::sync::OnceLock;
 
-use docket_core::store::{NoteReach, Scope, Slice, StoreError};
+use docket_core::store::{Around, NoteReach, Scope, Slice, StoreError};
 
 use super::collect::Seen;
+use super::limit::Limit;
 use super::names::Names;
 use super::projects::fetch_projects;
 use super::statement::{NOW, Statement};
-use super::{around, candidates, named_project};
+use super::{around, candidates, keys};
 use crate::context::Context;
 use crate::error::Trouble;
 use crate::pool::Link;
 use crate::row::ITEM;
 use crate::script::Script;
 
+/// Rows that are read in well under a millisecond.
+const QUICK_ROWS: usize = 32;
 /// How often a view begins anew because a project got new rules between two of its round trips.
 const RULE_CHANGES: usize = 4;
 
@@ -37,23 +40,34 @@ pub(crate) async fn load(link: &mut Link, context: &Context, scope: &Scope, befo
     Err(Trouble::Rows(StoreError::Conflict))
 }
 
+/// Whether a scope shows a few rows, each found by an index.
+pub(crate) fn is_quick(scope: &Scope) -> bool {
+    let Around { ancestors: _, subtree, open_children, edges: _, notes: _, waits, component } = scope.around;
+    let items = scope.items.len() + scope.edge_ids.len() + scope.note_ids.len();
+    let candidates = scope.candidates.as_ref().map_or(0, |wanted| wanted.limit);
+    let walks = subtree.is_some() || open_children.is_some() || waits || component || scope.every_project;
+    !walks && items + candidates <= QUICK_ROWS
+}
+
 /// Adds the statement for a scope.
 pub(super) fn compose(script: &mut Script, context: &Context, scope: &Scope) {
     let mut statement = Statement::with_clock(script, &context.clock);
-    Names::of(scope).add(script, &mut statement);
+    let limit = Limit::of(script, &scope.visible);
+    Names::of(scope).add(script, &mut statement, &limit);
     let mut shown = around::add_relatives(script, &mut statement, &scope.around);
-    shown.extend(around::add_named(script, &mut statement, scope));
-    shown.extend(candidates::add_of_project(script, &mut statement, scope));
+    shown.extend(around::add_named(script, &mut statement, scope, &limit));
+    shown.extend(candidates::add_of_project(script, &mut statement, scope, &limit));
     add_near(&mut statement, scope, &shown);
     let linked = around::add_attached(&mut statement, scope);
     if scope.around.waits {
         around::add_waits(script, &mut statement);
     }
     if scope.around.component {
-        around::add_component(script, &mut statement);
+        around::add_component(script, &mut statement, &limit);
     }
+    keys::add_keys(script, &mut statement, &scope.keys);
     add_answer(script, &mut statement, scope);
-    add_shown(script, &mut statement, scope, linked);
+    add_shown(script, &mut statement, scope, &limit, linked);
     statement.finish(script);
 }
 
@@ -77,7 +91,7 @@ fn add_near(statement: &mut Statement, scope: &Scope, shown: &[&str]) {
 
 /// All items shown, those that edges lead to among them, and their projects: of these the versions alone, since their
 /// rules are known mostly.
-fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, linked: bool) {
+fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, limit: &Limit, linked: bool) {
     let (all, row) = if linked {
         // What only an edge leads to is shown without its long texts: one item may have thousands of neighbours.
         let end =
@@ -98,9 +112,10 @@ fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, link
     statement.rows("items", row, &format!("{all} s CROSS JOIN items i ON i.pk = s.pk"));
     let (mut projects, mut named) = (format!("SELECT project_id AS id FROM {all}"), "0".to_owned());
     if scope.every_project {
-        "SELECT id FROM projects".clone_into(&mut projects);
+        projects = limit.projects();
     }
-    if let Some(project) = named_project(script, &scope.project) {
+    if let Some(project) = limit.named(script, &scope.project) {
+        let project = project.select();
         projects = format!("{projects} UNION ALL {project}");
         named = format!("p.id IS ({project})");
     }

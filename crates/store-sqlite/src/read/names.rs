@@ -5,6 +5,7 @@ use docket_core::model::{ItemRef, Key};
 use docket_core::store::Scope;
 use uuid::Uuid;
 
+use super::limit::Limit;
 use super::statement::Statement;
 use crate::script::{Hex, Script};
 
@@ -31,27 +32,29 @@ impl<'s> Names<'s> {
 
     /// The part `named`: the items that are meant. A prefix that several items have means none of them; the result
     /// `prefixes` lists what each could mean.
-    pub(super) fn add(&self, script: &mut Script, statement: &mut Statement) {
+    pub(super) fn add(&self, script: &mut Script, statement: &mut Statement, limit: &Limit) {
         const COLUMNS: &str = "i.pk, i.id, i.project_id, i.parent_id";
+        let seen = limit.and("i.project_id");
         let mut sources = Vec::new();
         if let [id] = self.ids.as_slice() {
             let id = script.uuid(*id);
-            sources.push(format!("SELECT {COLUMNS} FROM items i WHERE i.id = {id}"));
+            sources.push(format!("SELECT {COLUMNS} FROM items i WHERE i.id = {id}{seen}"));
         } else if !self.ids.is_empty() {
             let ids = script.uuids(self.ids.iter().copied());
-            sources
-                .push(format!("SELECT {COLUMNS} FROM json_each({ids}) j CROSS JOIN items i ON i.id = unhex(j.value)"));
+            sources.push(format!(
+                "SELECT {COLUMNS} FROM json_each({ids}) j CROSS JOIN items i ON i.id = unhex(j.value){seen}"
+            ));
         }
         if !self.keys.is_empty() {
             let keys: Vec<(&str, u32)> = self.keys.iter().map(|key| (key.prefix.as_str(), key.number)).collect();
             let keys = script.json(&keys);
             sources.push(format!(
                 "SELECT {COLUMNS} FROM json_each({keys}) j CROSS JOIN projects p ON p.prefix = j.value ->> 0 \
-                 CROSS JOIN items i ON i.project_id = p.id AND i.number = j.value ->> 1"
+                 CROSS JOIN items i ON i.project_id = p.id AND i.number = j.value ->> 1{seen}"
             ));
         }
         if !self.prefixes.is_empty() {
-            self.add_prefixes(script, statement);
+            self.add_prefixes(script, statement, limit);
             sources.push(format!(
                 "SELECT {COLUMNS} FROM (SELECT max(pk) AS pk FROM matches GROUP BY place HAVING count(*) = 1) m \
                  CROSS JOIN items i ON i.pk = m.pk"
@@ -64,7 +67,7 @@ impl<'s> Names<'s> {
         }
     }
 
-    fn add_prefixes(&self, script: &mut Script, statement: &mut Statement) {
+    fn add_prefixes(&self, script: &mut Script, statement: &mut Statement, limit: &Limit) {
         let bounds: Vec<(Hex, Hex)> = self
             .prefixes
             .iter()
@@ -74,11 +77,12 @@ impl<'s> Names<'s> {
             .collect();
         let bounds = script.json(&bounds);
         let most = script.limit(limits::AMBIGUOUS_SHOWN + 1);
+        let seen = limit.and("m.project_id");
         statement.part(
             "matches (place, pk)",
             &format!(
                 "SELECT j.key, i.pk FROM json_each({bounds}) j CROSS JOIN items i ON i.pk IN (SELECT m.pk FROM items m \
-                 WHERE m.id BETWEEN unhex(j.value ->> 0) AND unhex(j.value ->> 1) ORDER BY m.id LIMIT {most})"
+                 WHERE m.id BETWEEN unhex(j.value ->> 0) AND unhex(j.value ->> 1){seen} ORDER BY m.id LIMIT {most})"
             ),
         );
         statement.rows(

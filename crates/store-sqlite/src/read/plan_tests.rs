@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use docket_core::model::{
-    EdgeId, ItemId, ItemRef, Key, KeyPrefix, Name, NoteId, ProjectId, RequestId, Role, Tag, Timestamp,
+    ApiKeyId, EdgeId, ItemId, ItemRef, Key, KeyPrefix, Name, NoteId, ProjectId, RequestId, Role, Tag, Timestamp,
 };
 use docket_core::store::{
-    AnswerKey, Around, Candidates, ClaimState, EdgeReach, EventFilter, Filter, NoteReach, ProjectRef, Scope, SortBy,
-    TimeRange,
+    AnswerKey, Around, Candidates, ClaimState, EdgeReach, EventFilter, Filter, KeyReach, NoteReach, ProjectRef, Scope,
+    SortBy, TimeRange, Visible,
 };
 use sqlx::Row;
 use uuid::Uuid;
@@ -64,6 +64,12 @@ impl Planner {
     }
 }
 
+/// All projects, one, and several.
+fn limits() -> [Visible; 3] {
+    let project = |number| ProjectId::from_uuid(Uuid::from_u128(number));
+    [None, Some([project(1)].into()), Some([project(1), project(2)].into())]
+}
+
 fn id() -> ItemId {
     ItemId::from_uuid(Uuid::max())
 }
@@ -109,13 +115,20 @@ async fn a_scope_is_read_by_indexes() {
         },
         edge_ids: vec![EdgeId::from_uuid(Uuid::max())],
         note_ids: vec![NoteId::from_uuid(Uuid::max())],
-        held_by: Some(name.clone()),
+        held_by: vec![name.clone()],
         candidates: Some(wanted()),
         busy: true,
         answer: Some(AnswerKey { principal: name, operation: "o", request }),
         every_project: false,
+        keys: KeyReach::Ids(vec![ApiKeyId::from_uuid(Uuid::max())]),
+        visible: None,
     };
-    planner.assert_searches("everything at once", load(&planner, &scope)).await;
+    for visible in limits() {
+        let scope = Scope { visible, ..scope.clone() };
+        planner.assert_searches("everything at once", load(&planner, &scope)).await;
+        let anywhere = Scope { project: ProjectRef::Any, ..scope };
+        planner.assert_searches("everything anywhere", load(&planner, &anywhere)).await;
+    }
     let bodies =
         Scope { around: Around { notes: NoteReach::Bodies, ..scope.around }, project: ProjectRef::Any, ..scope };
     planner.assert_searches("bodies", load(&planner, &bodies)).await;
@@ -168,6 +181,10 @@ async fn lists_are_read_by_an_index_that_narrows_them() {
         (Filter { modified: since, ..all() }, "items_modified (project_id=? AND modified_at>?)"),
         (Filter { sort: SortBy::ModifiedAt, ..all() }, "items_modified (project_id=?)"),
     ] {
+        for visible in limits().into_iter().skip(1) {
+            let limited = Filter { visible, project: ProjectRef::Any, ..filter.clone() };
+            planner.assert_searches(way, find::compose(&planner.context, &limited)).await;
+        }
         let plan = planner.assert_searches(way, find::compose(&planner.context, &filter)).await;
         assert!(plan.iter().any(|step| step.contains(way)), "{way}: {plan:#?}");
         if way.starts_with("sqlite_autoindex") || way.starts_with("items_roots") {
@@ -184,7 +201,9 @@ async fn counts_and_events_are_read_by_indexes() {
     assert!(plan.iter().any(|step| step.contains("COVERING INDEX items_children")), "{plan:#?}");
     assert!(plan.iter().any(|step| step.contains("INDEX items_claimed_children (parent_id=?)")), "{plan:#?}");
     for project in [project(), ProjectRef::Any] {
-        planner.assert_searches("claims", tally::compose_claims(&planner.context, &project)).await;
+        for visible in limits() {
+            planner.assert_searches("claims", tally::compose_claims(&planner.context, &project, &visible)).await;
+        }
     }
     let all = || EventFilter { limit: 50, newest_first: true, ..EventFilter::default() };
     for filter in [
@@ -192,6 +211,8 @@ async fn counts_and_events_are_read_by_indexes() {
         EventFilter { item: Some(id()), project: project(), ..all() },
         EventFilter { project: project(), since: Some(Timestamp::from_millis(1)), ..all() },
         EventFilter { after: Some(1), ..all() },
+        EventFilter { visible: limits()[1].clone(), ..all() },
+        EventFilter { visible: limits()[1].clone(), item: Some(id()), ..all() },
     ] {
         let plan = planner.plan(events::compose(&filter)).await;
         assert!(!plan.iter().any(|step| step == "SCAN v USING INDEX events_project"), "{filter:?}: {plan:#?}");

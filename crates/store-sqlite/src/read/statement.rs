@@ -6,17 +6,18 @@ use crate::script::Script;
 /// The database's time, for conditions of other parts.
 pub(super) const NOW: &str = "(SELECT now FROM clock)";
 
-/// Named parts and named results.
-#[derive(Debug, Default)]
+/// Named parts and named results, each as the text of a list in the making.
+#[derive(Debug)]
 pub(super) struct Statement {
-    parts: Vec<String>,
-    results: Vec<(&'static str, String)>,
+    parts: String,
+    results: String,
 }
 
 impl Statement {
     /// A statement that reads the time, and returns it as `now`.
     pub(super) fn with_clock(script: &mut Script, clock: &Clock) -> Self {
-        let mut statement = Self::default();
+        // As long as most get, so that they grow in place.
+        let mut statement = Self { parts: String::with_capacity(2048), results: String::with_capacity(2048) };
         let now = clock.now(script);
         statement.part("clock (now)", &format!("SELECT {now}"));
         statement.result("now", NOW);
@@ -25,22 +26,22 @@ impl Statement {
 
     /// A part that others may build on. It is computed once, and not at all when nothing uses it.
     pub(super) fn part(&mut self, name: &str, select: &str) {
-        self.parts.push(format!("{name} AS MATERIALIZED ({select})"));
+        append(&mut self.parts, &[name, " AS MATERIALIZED (", select, ")"]);
     }
 
     /// A part that costs nothing to compute, or is used once: it is computed wherever it is used.
     pub(super) fn view(&mut self, name: &str, select: &str) {
-        self.parts.push(format!("{name} AS NOT MATERIALIZED ({select})"));
+        append(&mut self.parts, &[name, " AS NOT MATERIALIZED (", select, ")"]);
     }
 
     /// A value to return: an expression.
     pub(super) fn result(&mut self, name: &'static str, value: &str) {
-        self.results.push((name, value.to_owned()));
+        append(&mut self.results, &["'", name, "', ", value]);
     }
 
     /// Rows to return: a JSON array of each, and where they come from.
     pub(super) fn rows(&mut self, name: &'static str, row: &str, from: &str) {
-        self.result(name, &format!("(SELECT json_group_array({row}) FROM {from})"));
+        append(&mut self.results, &["'", name, "', (SELECT json_group_array(", row, ") FROM ", from, ")"]);
     }
 
     /// Ids to return, packed into one text: the id, its order, and where they come from.
@@ -50,12 +51,15 @@ impl Statement {
 
     /// Adds the statement to a script.
     pub(super) fn finish(self, script: &mut Script) {
-        let results: Vec<String> = self.results.iter().map(|(name, value)| format!("'{name}', {value}")).collect();
-        let results = results.join(", ");
-        if self.parts.is_empty() {
-            script.add(&format!("SELECT json_object({results})"));
-        } else {
-            script.add(&format!("WITH RECURSIVE {} SELECT json_object({results})", self.parts.join(", ")));
-        }
+        let Self { parts, results } = self;
+        script.add(&["WITH RECURSIVE ", &parts, " SELECT json_object(", &results, ")"].concat());
     }
+}
+
+/// Adds an element to a list.
+fn append(list: &mut String, element: &[&str]) {
+    if !list.is_empty() {
+        list.push_str(", ");
+    }
+    list.extend(element.iter().copied());
 }

@@ -1,5 +1,6 @@
 //! The numbers that stand for closed sets in the database. They are part of the stored format: never change one.
 
+use docket_core::access::Profile;
 use docket_core::model::{EdgeKind, Outcome, Priority, Role, Verb};
 use serde::{Deserialize, Deserializer};
 
@@ -74,6 +75,21 @@ impl Coded for Priority {
     }
 }
 
+impl Coded for Profile {
+    const WHAT: &'static str = "profile";
+    const ALL: &'static [Self] = &Profile::ALL;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Viewer => 0,
+            Self::Planner => 1,
+            Self::Worker => 2,
+            Self::Operator => 3,
+            Self::Maintainer => 4,
+        }
+    }
+}
+
 impl Coded for EdgeKind {
     const WHAT: &'static str = "edge kind";
     const ALL: &'static [Self] = &EdgeKind::ALL;
@@ -105,6 +121,7 @@ impl Coded for Verb {
             Self::Linked => 8,
             Self::Unlinked => 9,
             Self::Removed => 10,
+            Self::KeySet => 11,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! every cell apart. Text that does not parse means that the file was damaged or written by something else; it is an
 //! error, never skipped.
 
+pub(crate) mod api_key;
 pub(crate) mod code;
 mod edge;
 mod event;
@@ -16,6 +17,7 @@ use docket_core::model::{ItemId, Timestamp};
 use serde::{Deserialize, Deserializer};
 use uuid::Uuid;
 
+pub(crate) use api_key::{KEY, KeyRow};
 pub(crate) use edge::{EDGE, EdgeRow};
 pub(crate) use event::{EVENT, EventRow};
 pub(crate) use item::{ITEM, ItemRow};

@@ -1,5 +1,7 @@
 //! Items: new, changed by groups of columns, removed; with the words and tags they are found by.
 
+use std::sync::LazyLock;
+
 use docket_core::model::{Complexity, Item, ItemId, Name, Text, Timestamp};
 use docket_core::search;
 use docket_core::store::{ItemChange, Touched};
@@ -32,50 +34,70 @@ const STATE: [&str; 6] = ["status", "role", "outcome", "previous_status", "statu
 const CLAIM: [&str; 6] = ["holder", "claimed_at", "claim_expires_at", "original_claimed_at", "claim_ttl", "fence"];
 const DERIVED: [&str; 5] = ["blockers", "moot", "unblocks", "rank", "offered"];
 
-/// A group of an item's columns, and an item's values for them.
-type Group = (&'static [&'static str], fn(&Item) -> Vec<Value>);
-
-const WORDS: [&str; 1] = ["words"];
+static INSERT: LazyLock<Rows> = LazyLock::new(|| {
+    let columns = [&IDENTITY[..], &CONTENT[..], &STAMP[..], &STATE[..], &CLAIM[..], &DERIVED[..]].concat();
+    Rows::insert("items", &columns, "")
+});
+static SET_CONTENT: LazyLock<Rows> = LazyLock::new(|| Rows::update("items", &CONTENT));
+static SET_STAMP: LazyLock<Rows> = LazyLock::new(|| Rows::update("items", &STAMP));
+static SET_STATE: LazyLock<Rows> = LazyLock::new(|| Rows::update("items", &STATE));
+static SET_CLAIM: LazyLock<Rows> = LazyLock::new(|| Rows::update("items", &CLAIM));
+static SET_DERIVED: LazyLock<Rows> = LazyLock::new(|| Rows::update("items", &DERIVED));
+static ADD_WORDS: LazyLock<Rows> = LazyLock::new(|| {
+    Rows::of_items(
+        "INSERT INTO items_fts (words, rowid) SELECT ?, pk FROM items WHERE id = ?",
+        "INSERT INTO items_fts (words, rowid) SELECT j.value ->> 0, i.pk FROM {items}",
+    )
+});
+static SET_WORDS: LazyLock<Rows> = LazyLock::new(|| {
+    Rows::of_items(
+        "REPLACE INTO items_fts (words, rowid) SELECT ?, pk FROM items WHERE id = ?",
+        "REPLACE INTO items_fts (words, rowid) SELECT j.value ->> 0, i.pk FROM {items}",
+    )
+});
+static ADD_TAGS: LazyLock<Rows> = LazyLock::new(|| {
+    Rows::of_items(
+        "INSERT OR IGNORE INTO item_tags (tag, item_pk) \
+         SELECT t.value, i.pk FROM json_each(?) t CROSS JOIN items i WHERE i.id = ?",
+        "INSERT OR IGNORE INTO item_tags (tag, item_pk) \
+         SELECT t.value, i.pk FROM {items} CROSS JOIN json_each(j.value ->> 0) t",
+    )
+});
+/// Tags that an item no longer has.
+static DROP_TAGS: LazyLock<Rows> = LazyLock::new(|| {
+    Rows::of_items(
+        "DELETE FROM item_tags WHERE tag NOT IN (SELECT value FROM json_each(?)) \
+         AND item_pk = (SELECT pk FROM items WHERE id = ?)",
+        "DELETE FROM item_tags WHERE (item_pk, tag) IN ( \
+         SELECT t.item_pk, t.tag FROM {items} CROSS JOIN item_tags t ON t.item_pk = i.pk \
+         WHERE t.tag NOT IN (SELECT value FROM json_each(j.value ->> 0)))",
+    )
+});
 
 /// Adds items in the order given: parents before children.
 pub(super) fn add_new(script: &mut Script, items: &[Item]) {
-    let columns = [&IDENTITY[..], &CONTENT[..], &STAMP[..], &STATE[..], &CLAIM[..], &DERIVED[..]].concat();
-    let whole = [&columns[..], &WORDS[..]].concat();
-    let groups = [identity, content, stamp, state, claim, derived, words];
-    let rows = items.iter().map(|item| groups.iter().flat_map(|group| group(item)).collect()).collect();
-    let Some(rows) = Rows::bind(script, &whole, rows) else { return };
-    rows.insert(script, "items", &columns, "");
-    add_words(script, &rows);
-    if items.iter().any(|item| !item.tags.is_empty()) {
-        add_tags(script, &rows);
-    }
+    let groups = [identity, content, stamp, state, claim, derived];
+    INSERT.add(script, items.iter().map(|item| groups.iter().flat_map(|group| group(item)).collect()));
+    ADD_WORDS.add(script, items.iter().map(|item| about(item, words(item))));
+    ADD_TAGS.add(script, items.iter().filter(|item| !item.tags.is_empty()).map(|item| about(item, tags(item))));
 }
 
 /// Changes the groups of columns that were touched, each group in one statement for all items, so that indexes of the
 /// other groups are left alone.
 pub(super) fn add_changed(script: &mut Script, changes: &[ItemChange]) {
-    if let Some(rows) = touched(script, changes, |touched| touched.content, &[(&CONTENT, content)]) {
-        rows.update(script, "items", &CONTENT, "true");
-        remove_tags(script, &rows);
-        if changes.iter().any(|change| change.touched.content && !change.item.tags.is_empty()) {
-            add_tags(script, &rows);
-        }
-    }
-    if let Some(rows) = touched(script, changes, |touched| touched.words, &[(&WORDS, words)]) {
-        add_words(script, &rows);
-    }
-    if let Some(rows) = touched(script, changes, |touched| touched.state, &[(&STAMP, stamp), (&STATE, state)]) {
-        // An edit touches the version alone: then the indexes by role stay as they are.
-        rows.update(script, "items", &STAMP, "true");
-        let cells = STATE.map(|column| rows.cell(column)).join(", ");
-        rows.update(script, "items", &STATE, &format!("({}) IS NOT ({cells})", STATE.join(", ")));
-    }
-    if let Some(rows) = touched(script, changes, |touched| touched.claim, &[(&CLAIM, claim)]) {
-        rows.update(script, "items", &CLAIM, "true");
-    }
-    if let Some(rows) = touched(script, changes, |touched| touched.derived, &[(&DERIVED, derived)]) {
-        rows.update(script, "items", &DERIVED, "true");
-    }
+    let touched = |is_touched: fn(Touched) -> bool, group: fn(&Item) -> Vec<Value>| {
+        let items = changes.iter().filter(move |change| is_touched(change.touched)).map(|change| &change.item);
+        items.map(move |item| about(item, group(item)))
+    };
+    SET_CONTENT.add(script, touched(|touched| touched.content, content));
+    DROP_TAGS.add(script, touched(|touched| touched.content, tags));
+    let tagged = changes.iter().filter(|change| change.touched.content && !change.item.tags.is_empty());
+    ADD_TAGS.add(script, tagged.map(|change| about(&change.item, tags(&change.item))));
+    SET_WORDS.add(script, touched(|touched| touched.words, words));
+    SET_STAMP.add(script, touched(|touched| touched.stamp, stamp));
+    SET_STATE.add(script, touched(|touched| touched.state, state));
+    SET_CLAIM.add(script, touched(|touched| touched.claim, claim));
+    SET_DERIVED.add(script, touched(|touched| touched.derived, derived));
 }
 
 /// Removes items; notes, edges and tags go with them by their foreign keys.
@@ -83,55 +105,19 @@ pub(super) fn add_removed(script: &mut Script, items: &[ItemId]) {
     if items.is_empty() {
         return;
     }
-    let ids = script.uuids(items.iter().map(|id| id.as_uuid()));
-    script.add(&format!(
+    let ids = || [Value::ids(items.iter().map(|id| id.as_uuid()))];
+    script.put(
         "DELETE FROM items_fts WHERE rowid IN \
-         (SELECT i.pk FROM json_each({ids}) j CROSS JOIN items i ON i.id = unhex(j.value))"
-    ));
-    script.add(&format!("DELETE FROM items WHERE id IN (SELECT unhex(value) FROM json_each({ids}))"));
+         (SELECT i.pk FROM json_each(?) j CROSS JOIN items i ON i.id = unhex(j.value))",
+        ids(),
+    );
+    script.put("DELETE FROM items WHERE id IN (SELECT unhex(value) FROM json_each(?))", ids());
 }
 
-fn add_words(script: &mut Script, rows: &Rows) {
-    let (items, meant) = rows.items();
-    let words = rows.cell("words");
-    script.add(&format!("REPLACE INTO items_fts (rowid, words) SELECT i.pk, {words} FROM {items} WHERE {meant}"));
-}
-
-fn add_tags(script: &mut Script, rows: &Rows) {
-    let (items, meant) = rows.items();
-    let tags = rows.cell("tags");
-    script.add(&format!(
-        "INSERT OR IGNORE INTO item_tags (tag, item_pk) \
-         SELECT t.value, i.pk FROM {items} CROSS JOIN json_each({tags}) t WHERE {meant}"
-    ));
-}
-
-fn remove_tags(script: &mut Script, rows: &Rows) {
-    let (items, meant) = rows.items();
-    let tags = rows.cell("tags");
-    script.add(&format!(
-        "DELETE FROM item_tags WHERE (item_pk, tag) IN ( \
-         SELECT t.item_pk, t.tag FROM {items} CROSS JOIN item_tags t ON t.item_pk = i.pk \
-         WHERE {meant} AND t.tag NOT IN (SELECT value FROM json_each({tags})))"
-    ));
-}
-
-/// The touched groups of every item that has them.
-fn touched(
-    script: &mut Script,
-    changes: &[ItemChange],
-    is_touched: fn(Touched) -> bool,
-    groups: &[Group],
-) -> Option<Rows> {
-    let mut columns = vec!["id"];
-    columns.extend(groups.iter().flat_map(|(columns, _)| *columns));
-    let row = |item: &Item| {
-        let mut row = vec![item.id.as_uuid().into()];
-        row.extend(groups.iter().flat_map(|(_, values)| values(item)));
-        row
-    };
-    let rows = changes.iter().filter(|change| is_touched(change.touched)).map(|change| row(&change.item)).collect();
-    Rows::bind(script, &columns, rows)
+/// Cells about an item, with its id as the last.
+fn about(item: &Item, mut cells: Vec<Value>) -> Vec<Value> {
+    cells.push(item.id.as_uuid().into());
+    cells
 }
 
 fn identity(item: &Item) -> Vec<Value> {
@@ -204,4 +190,8 @@ fn derived(item: &Item) -> Vec<Value> {
 
 fn words(item: &Item) -> Vec<Value> {
     vec![search::fold(&format!("{} {}", item.title, item.summary)).into()]
+}
+
+fn tags(item: &Item) -> Vec<Value> {
+    vec![Value::json(&item.tags)]
 }

@@ -4,6 +4,7 @@
 //! lets one such transaction exist at a time across all processes. No version can have moved on in between.
 
 mod items;
+mod keys;
 mod rest;
 mod rows;
 
@@ -22,6 +23,7 @@ pub(crate) fn add_changes(script: &mut Script, changes: &ChangeSet, now: Timesta
     rest::add_edges(script, changes);
     rest::add_notes(script, changes);
     items::add_removed(script, &changes.removed_items);
+    keys::add_keys(script, changes);
     if planted(Bug::EventsApart) {
         script.add("COMMIT");
         script.add("BEGIN IMMEDIATE");

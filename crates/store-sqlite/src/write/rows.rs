@@ -1,72 +1,72 @@
-//! Rows on their way into a table: one is bound value by value, several as one JSON array of arrays.
+//! A statement about rows on their way into a table, in two texts: for one row, and for several.
 //!
-//! Most writes concern one row, and taking JSON apart costs several times what the write itself does. A text for each
-//! number of rows would fill the cache of prepared statements, so there are two: for one, and for more.
+//! Most writes concern one row, whose cells are bound one by one: taking JSON apart costs several times what the write
+//! itself does. Several rows are bound as one JSON array of arrays: a text for each number of rows would fill the cache
+//! of prepared statements. Both texts are made once; a row's cells come in the order of the columns.
 
 use crate::script::{Script, Value};
 
-/// Rows with the same columns.
+/// The rows, when there are several.
+const LIST: &str = "jsonb_each(?) j";
+
+/// What is done with rows.
 pub(super) struct Rows {
-    columns: Vec<&'static str>,
-    /// How a statement spells each cell of a row.
-    cells: Vec<String>,
-    /// Where the rows come from, when there are several.
-    list: Option<String>,
+    one: String,
+    several: String,
 }
 
 impl Rows {
-    /// Binds rows; nothing when there are none. Every row has a value for each column.
-    pub(super) fn bind(script: &mut Script, columns: &[&'static str], mut rows: Vec<Vec<Value>>) -> Option<Self> {
-        let columns = columns.to_vec();
-        if rows.len() > 1 {
-            let list = format!("jsonb_each({}) j", script.json(&rows));
-            let cells = columns.iter().enumerate().map(|(place, column)| cell(place, column)).collect();
-            return Some(Self { columns, cells, list: Some(list) });
-        }
-        let cells = rows.pop()?.into_iter().map(|value| script.bind(value).to_string()).collect();
-        Some(Self { columns, cells, list: None })
-    }
-
-    /// Inserts the rows in the order given, as far as their columns are named; `otherwise` says what becomes of a row
-    /// that is there already.
-    pub(super) fn insert(&self, script: &mut Script, table: &str, columns: &[&str], otherwise: &str) {
-        let cells: Vec<&str> = columns.iter().map(|column| self.cell(column)).collect();
+    /// Inserts rows in the order given; `otherwise` says what becomes of a row that is there already.
+    pub(super) fn insert(table: &str, columns: &[&str], otherwise: &str) -> Self {
+        let marks = vec!["?"; columns.len()].join(", ");
+        let cells: Vec<String> = columns.iter().enumerate().map(|(place, column)| cell(place, column)).collect();
         let (columns, cells) = (columns.join(", "), cells.join(", "));
-        script.add(&match &self.list {
-            None => format!("INSERT INTO {table} ({columns}) VALUES ({cells}) {otherwise}"),
-            Some(list) => {
-                format!(
-                    "INSERT INTO {table} ({columns}) SELECT {cells} FROM {list} WHERE true ORDER BY j.key {otherwise}"
-                )
-            }
-        });
+        Self {
+            one: format!("INSERT INTO {table} ({columns}) VALUES ({marks}) {otherwise}"),
+            several: format!(
+                "INSERT INTO {table} ({columns}) SELECT {cells} FROM {LIST} WHERE true ORDER BY j.key {otherwise}"
+            ),
+        }
     }
 
-    /// Sets columns of the rows with the same id, where `only` holds.
-    pub(super) fn update(&self, script: &mut Script, table: &str, columns: &[&str], only: &str) {
-        let set: Vec<String> = columns.iter().map(|column| format!("{column} = {}", self.cell(column))).collect();
-        let set = set.join(", ");
-        let from = self.list.as_ref().map_or_else(String::new, |list| format!("FROM {list}"));
-        script.add(&format!("UPDATE {table} SET {set} {from} WHERE {table}.id = {} AND {only}", self.cell("id")));
+    /// Sets columns of the rows with the id that is the last cell.
+    pub(super) fn update(table: &str, columns: &[&str]) -> Self {
+        let set = |value: &dyn Fn(usize, &str) -> String| {
+            let set: Vec<String> = columns
+                .iter()
+                .enumerate()
+                .map(|(place, column)| format!("{column} = {}", value(place, column)))
+                .collect();
+            set.join(", ")
+        };
+        let id = cell(columns.len(), "id");
+        Self {
+            one: format!("UPDATE {table} SET {} WHERE id = ?", set(&|_, _| "?".to_owned())),
+            several: format!("UPDATE {table} SET {} FROM {LIST} WHERE {table}.id = {id}", set(&cell)),
+        }
     }
 
-    /// The items `i` that the rows are about: a FROM clause, and what must hold.
-    pub(super) fn items(&self) -> (String, String) {
-        let from = self.list.as_ref().map_or_else(String::new, |list| format!("{list} CROSS JOIN "));
-        (format!("{from}items i"), format!("i.id = {}", self.cell("id")))
+    /// Does something with a cell for each item `i`, whose id is the second cell. The texts are for one item and for
+    /// several: in the second, `j.value ->> 0` is the cell and the items are named by `{items}`.
+    pub(super) fn of_items(one: &str, several: &str) -> Self {
+        let items = format!("{LIST} CROSS JOIN items i ON i.id = {}", cell(1, "id"));
+        Self { one: one.to_owned(), several: several.replace("{items}", &items) }
     }
 
-    /// How a statement spells the cell of a row.
-    pub(super) fn cell(&self, column: &str) -> &str {
-        let mut cells = self.columns.iter().zip(&self.cells);
-        let found = cells.find(|(known, _)| **known == column);
-        found.map_or_else(|| unreachable!("rows without a column {column}"), |(_, cell)| cell)
+    /// Adds the statement; none where there are no rows.
+    pub(super) fn add(&self, script: &mut Script, rows: impl IntoIterator<Item = Vec<Value>>) {
+        let mut rows: Vec<Vec<Value>> = rows.into_iter().collect();
+        match rows.len() {
+            0 => {}
+            1 => script.put(&self.one, rows.swap_remove(0)),
+            _ => script.put(&self.several, [Value::json(&rows)]),
+        }
     }
 }
 
 fn cell(place: usize, column: &str) -> String {
-    // Ids are bytes.
-    if column == "id" || column == "unit" || column.ends_with("_id") {
+    // Ids and digests are bytes.
+    if ["id", "unit", "digest"].contains(&column) || column.ends_with("_id") {
         format!("unhex(j.value ->> {place})")
     } else {
         format!("j.value ->> {place}")

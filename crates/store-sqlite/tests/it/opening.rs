@@ -49,13 +49,31 @@ async fn a_file_that_is_not_ours_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_rows() {
+    let bench = Bench::new().await;
+    bench.put_items(&[item(&bench.project, 1, "kept")]).await;
+    bench.store.close().await;
+    let folder = bench.folder;
+    let mut first = raw(&folder).await;
+    first.execute("DROP TABLE api_keys; PRAGMA user_version = 1").await.expect("the first schema");
+    first.close().await.expect("closed");
+    assert!(matches!(refusal(fast(&folder).create(false).read_only(true)).await, StoreError::ReadOnly(_)));
+    let store = SqliteStore::open(fast(&folder).create(false)).await.expect("brought to the newest schema");
+    let keys = Scope { keys: docket_core::store::KeyReach::All, ..Scope::default() };
+    assert!(store.view(&keys).await.expect("a table of keys").keys.is_empty());
+    let all = docket_core::store::Filter { limit: 10, count: true, ..docket_core::store::Filter::default() };
+    assert_eq!(store.find(&all).await.expect("items").total, 1);
+    store.close().await;
+}
+
+#[tokio::test]
 async fn a_newer_schema_is_refused_and_named() {
     let folder = tempfile::tempdir().expect("a folder");
     SqliteStore::open(fast(&folder)).await.expect("a new database").close().await;
     let mut newer = raw(&folder).await;
     newer.execute("PRAGMA user_version = 99").await.expect("a version");
     newer.close().await.expect("closed");
-    assert!(matches!(refusal(fast(&folder)).await, StoreError::Newer { found: 99, known: 1 }));
+    assert!(matches!(refusal(fast(&folder)).await, StoreError::Newer { found: 99, known: 2 }));
 }
 
 #[tokio::test]

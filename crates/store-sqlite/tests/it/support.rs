@@ -1,13 +1,15 @@
 //! A database in a folder of its own, and small units of work to fill it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use docket_core::model::{
-    Derived, Edge, EdgeId, EdgeKind, Event, EventId, Fence, Item, ItemId, KeyPrefix, Name, Note, NoteId, Priority,
-    Project, ProjectId, Role, Slug, Summary, Text, Timestamp, Title, UnitId, Verb,
+    Claim, Derived, Edge, EdgeId, EdgeKind, Event, EventId, Fence, Item, ItemId, KeyPrefix, Name, Note, NoteId,
+    Priority, Project, ProjectId, Role, Slug, Summary, Text, Timestamp, Title, UnitId, Verb,
 };
-use docket_core::store::{ChangeSet, Scope, Slice, Step, Store, StoreError, Unit};
+use docket_core::store::{
+    Candidates, ChangeSet, ItemChange, ProjectRef, Scope, Slice, Step, Store, StoreError, Touched, Unit,
+};
 use docket_core::workflow::{Schemas, Workflow};
 use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
 use tempfile::TempDir;
@@ -134,6 +136,64 @@ impl Unit for Put {
 
     fn decide(&mut self, _seen: &Slice) -> Step {
         Step::Commit(Box::new(self.0.clone()))
+    }
+}
+
+/// Finds the best ready item and claims it.
+pub(crate) struct ClaimBest {
+    pub(crate) project: ProjectId,
+    pub(crate) holder: Name,
+    pub(crate) got: Arc<Mutex<Vec<ItemId>>>,
+}
+
+impl Unit for ClaimBest {
+    fn scope(&self) -> Scope {
+        Scope {
+            project: ProjectRef::Id(self.project),
+            held_by: vec![self.holder.clone()],
+            busy: true,
+            candidates: Some(best(8)),
+            ..Scope::default()
+        }
+    }
+
+    fn decide(&mut self, seen: &Slice) -> Step {
+        let Some(id) = seen.candidates.rows.first() else { return Step::Nothing };
+        let before = &seen.items[id];
+        assert!(before.live_claim(seen.now).is_none(), "a live claim was offered");
+        let mut item = before.clone();
+        item.fence.0 += 1;
+        item.claim = Some(Claim {
+            holder: self.holder.clone(),
+            claimed_at: seen.now,
+            expires_at: Some(seen.now.plus_seconds(900)),
+            original_claimed_at: seen.now,
+            ttl_seconds: 900,
+        });
+        self.got.lock().expect("no panic").push(*id);
+        let change = ItemChange {
+            item,
+            read_version: before.version,
+            read_fence: before.fence.0,
+            touched: Touched { claim: true, ..Touched::default() },
+        };
+        let record = event(before.project, Some(before.id), Verb::Claimed, seen.now);
+        Step::Commit(Box::new(ChangeSet { changed_items: vec![change], events: vec![record], ..ChangeSet::default() }))
+    }
+}
+
+/// Ready work in the queue, only what may be handed out.
+pub(crate) fn best(limit: usize) -> Candidates {
+    Candidates {
+        role: Role::Queue,
+        parent: None,
+        under: None,
+        tags: Vec::new(),
+        item_type: None,
+        include_claimed: false,
+        offered_only: true,
+        after: None,
+        limit,
     }
 }
 

@@ -1,15 +1,15 @@
 //! The writer: shared commits, units that fail alone, and costs that do not grow with rows.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use docket_core::model::{EdgeKind, Item, Verb};
+use docket_core::model::{EdgeKind, Item, ItemId, Verb};
 use docket_core::store::{
     Around, ChangeSet, EdgeReach, ItemChange, NoteReach, Scope, Slice, Step, Store, StoreError, Touched, Unit,
 };
 use docket_store_sqlite::SqliteStore;
 
-use crate::support::{Bench, Put, child, edge, event, item, note};
+use crate::support::{Bench, ClaimBest, Put, child, edge, event, item, name, note};
 
 /// Holds the writer up until many others wait.
 struct Slow(Duration);
@@ -81,7 +81,10 @@ async fn units_that_wait_together_share_a_commit() {
     assert!(results.iter().all(Result::is_ok));
     let commits = bench.store.commits() - before;
     assert!((1..=3).contains(&commits), "64 units took {commits} commits");
-    assert_eq!(bench.store.tally_claims(&docket_core::store::ProjectRef::Any).await.expect("a tally").unclaimed, 64);
+    assert_eq!(
+        bench.store.tally_claims(&docket_core::store::ProjectRef::Any, &None).await.expect("a tally").unclaimed,
+        64
+    );
 }
 
 /// The bugs this would catch: a failing unit whose half-written rows stay, or that takes its neighbours with it.
@@ -128,6 +131,30 @@ async fn too_many_at_once_are_turned_away_at_once() {
 }
 
 #[tokio::test]
+async fn agents_who_ask_together_share_a_look_and_a_commit() {
+    let bench = Bench::new().await;
+    let items: Vec<Item> = (1..=60).map(|number| item(&bench.project, number, "wanted")).collect();
+    bench.put_items(&items).await;
+    let got: Arc<Mutex<Vec<ItemId>>> = Arc::default();
+    // The project's rules are known from now on.
+    bench.get(items[0].id).await;
+    let before = (bench.store.commits(), bench.store.round_trips());
+    // On one thread, all are in the queue before the writer takes its first.
+    let mut agents = tokio::task::JoinSet::new();
+    for number in 0..64 {
+        let (store, got) = (Arc::clone(&bench.store), Arc::clone(&got));
+        let claim = ClaimBest { project: bench.project.id, holder: name(&format!("agent {number}")), got };
+        agents.spawn(async move { store.execute(Box::new(claim)).await });
+    }
+    for done in agents.join_all().await {
+        done.expect("no error");
+    }
+    assert_eq!(got.lock().expect("no panic").len(), 60, "the last four found nothing");
+    assert_eq!(bench.store.commits() - before.0, 1);
+    assert_eq!(bench.store.round_trips() - before.1, 2, "one look, one write");
+}
+
+#[tokio::test]
 async fn costs_do_not_grow_with_rows() {
     let bench = Bench::new().await;
     let root = item(&bench.project, 1, "root");
@@ -160,7 +187,7 @@ async fn costs_do_not_grow_with_rows() {
             item: item.clone(),
             read_version: 1,
             read_fence: 0,
-            touched: Touched { content: true, words: true, state: true, claim: true, derived: true },
+            touched: Touched { content: true, words: true, stamp: true, state: true, claim: true, derived: true },
         };
         bench.put(ChangeSet { changed_items: items.iter().map(change).collect(), ..ChangeSet::default() }).await;
         let around = Around {

@@ -208,6 +208,7 @@ fn read(session: &Session, index: usize, value: Value) -> Result<Asked, Error> {
     let request =
         item_ref(&item_id).map_err(|invalid| Error::from(invalid.at(&fields.at("itemId")))).and_then(|item| {
             Ok(MoveRequest {
+                expected_version: None,
                 item,
                 target: Target::Trigger(trigger),
                 summary,

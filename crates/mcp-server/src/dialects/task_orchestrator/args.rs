@@ -1,7 +1,7 @@
 //! Arguments that several tools share: actors, request ids, item names, phases, dependency types.
 
 use docket_core::model::{
-    ActorClaim, ActorKind, Attribution, Fence, ItemRef, Name, RequestId, Role, Tag, Text, Timestamp, Verification,
+    ActorClaim, ActorKind, Attribution, Fence, ItemRef, Name, RequestId, Role, Tag, Text, Timestamp,
 };
 use docket_core::{Error, Invalid, Reason, echo, limits};
 use serde_json::Value;
@@ -103,7 +103,8 @@ pub(super) fn actor(session: &Session, fields: &mut Fields, name: &str) -> Resul
         parent: read.parsed("parent", Name::parse)?,
         proof: read.free("proof", Text::parse)?,
     };
-    Ok(Some(session.delegated(Attribution { actor, verification: Verification::unchecked() })))
+    let verification = session.record_of(&actor);
+    Ok(Some(session.delegated(Attribution { actor, verification })))
 }
 
 /// The caller's name for the request: any text that may be one.

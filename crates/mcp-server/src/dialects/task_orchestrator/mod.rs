@@ -29,10 +29,8 @@ mod query_notes;
 mod render;
 mod schema;
 
-use docket_core::Error;
 use rmcp::model::{JsonObject, Tool};
 
-use crate::answer::Answer;
 use crate::session::Session;
 use crate::surface::{Calling, Surface};
 
@@ -82,27 +80,31 @@ impl Surface for TaskOrchestrator {
     }
 
     fn call<'s>(&'s self, session: &'s Session, tool: &str, arguments: JsonObject) -> Option<Calling<'s>> {
+        /// A call whose actors are checked first, and whose failure is told in this dialect's envelope.
+        macro_rules! answered {
+            ($call:path) => {
+                Box::pin(async move {
+                    let session = session.checking(&arguments).await;
+                    $call(&session, arguments).await.unwrap_or_else(|error| error::refuse(&error))
+                })
+            };
+        }
         Some(match tool {
-            "manage_items" => answered(manage_items::call(session, arguments)),
-            "query_items" => answered(query_items::call(session, arguments)),
-            "create_work_tree" => answered(create_work_tree::call(session, arguments)),
-            "complete_tree" => answered(complete_tree::call(session, arguments)),
-            "manage_notes" => answered(manage_notes::call(session, arguments)),
-            "query_notes" => answered(query_notes::call(session, arguments)),
-            "manage_dependencies" => answered(manage_dependencies::call(session, arguments)),
-            "query_dependencies" => answered(query_dependencies::call(session, arguments)),
-            "advance_item" => answered(advance_item::call(session, arguments)),
-            "get_next_status" => answered(get_next_status::call(session, arguments)),
-            "get_context" => answered(get_context::call(session, arguments)),
-            "get_next_item" => answered(get_next_item::call(session, arguments)),
-            "get_blocked_items" => answered(get_blocked_items::call(session, arguments)),
-            "claim_item" => answered(claim_item::call(session, arguments)),
+            "manage_items" => answered!(manage_items::call),
+            "query_items" => answered!(query_items::call),
+            "create_work_tree" => answered!(create_work_tree::call),
+            "complete_tree" => answered!(complete_tree::call),
+            "manage_notes" => answered!(manage_notes::call),
+            "query_notes" => answered!(query_notes::call),
+            "manage_dependencies" => answered!(manage_dependencies::call),
+            "query_dependencies" => answered!(query_dependencies::call),
+            "advance_item" => answered!(advance_item::call),
+            "get_next_status" => answered!(get_next_status::call),
+            "get_context" => answered!(get_context::call),
+            "get_next_item" => answered!(get_next_item::call),
+            "get_blocked_items" => answered!(get_blocked_items::call),
+            "claim_item" => answered!(claim_item::call),
             _ => return None,
         })
     }
-}
-
-/// A call whose failure is told in this dialect's envelope.
-fn answered<'s>(call: impl Future<Output = Result<Answer, Error>> + Send + 's) -> Calling<'s> {
-    Box::pin(async move { call.await.unwrap_or_else(|error| error::refuse(&error)) })
 }

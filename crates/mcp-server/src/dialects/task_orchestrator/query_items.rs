@@ -173,6 +173,7 @@ async fn filter(session: &Session, fields: &mut Fields) -> Result<(Filter, bool)
     let words = question.as_deref().map(terms).unwrap_or_default();
     let finds_nothing = question.is_some() && words.is_empty();
     let mut filter = Filter {
+        visible: None,
         project: session.project().clone(),
         parent: None,
         depth: depth(fields)?,

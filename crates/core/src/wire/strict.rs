@@ -6,11 +6,11 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 
 /// Most names of one message, in all its objects together.
-pub(super) const NAMES: usize = 20_000;
+pub const NAMES: usize = 20_000;
 
 /// Why a message is refused.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub enum Fault {
     /// It is not JSON.
     NotJson,
     /// This name stands twice in one object.
@@ -20,7 +20,7 @@ pub(super) enum Fault {
 }
 
 /// Looks a message over without keeping anything of it.
-pub(super) fn look_over(line: &[u8]) -> Result<(), Fault> {
+pub fn look_over(line: &[u8]) -> Result<(), Fault> {
     let mut names = 0;
     let mut refused = None;
     let mut reader = serde_json::Deserializer::from_slice(line);

@@ -1,7 +1,7 @@
 //! The nearest known name to one that is not known.
 
 /// The known name that a caller most likely meant, if any is near enough.
-pub(crate) fn nearest<'k>(given: &str, known: &[&'k str]) -> Option<&'k str> {
+pub fn nearest<'k>(given: &str, known: &[&'k str]) -> Option<&'k str> {
     // Longer input is no slip of the pen, and the comparison is quadratic.
     if given.len() > 64 {
         return None;

@@ -5,66 +5,66 @@
 
 use std::collections::BTreeMap;
 
-use docket_core::command::Import;
-use docket_core::model::{Derived, Edge, Item, ItemId, Key, Note, Project, ProjectId};
-use docket_core::{Error, Reason, echo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::snapshot::Snapshot;
-use crate::exit::Failure;
-use crate::output::json;
+use super::Snapshot;
+use crate::command::Import;
+use crate::error::{Error, Reason, echo};
+use crate::model::{Derived, Edge, Item, ItemId, Key, Note, Project, ProjectId};
 
 /// The version of the form.
 const VERSION: u64 = 1;
 /// The name that a header has instead of a row's.
 const HEADER: &str = "docket";
 
-/// All lines of an export.
-pub(super) fn write(snapshot: &Snapshot) -> Result<Vec<String>, Failure> {
-    let mut projects: Vec<&Project> = snapshot.projects.iter().collect();
-    projects.sort_by(|a, b| a.slug.cmp(&b.slug));
-    let places: BTreeMap<ProjectId, usize> =
-        projects.iter().enumerate().map(|(place, project)| (project.id, place)).collect();
-    let place = |item: &Item| (places.get(&item.project).copied().unwrap_or(usize::MAX), item.number);
-    let mut items: Vec<&Item> = snapshot.items.iter().collect();
-    items.sort_by_key(|item| place(item));
-    let order: BTreeMap<ItemId, usize> = items.iter().enumerate().map(|(place, item)| (item.id, place)).collect();
-    let place_of = |id: &ItemId| order.get(id).copied().unwrap_or(usize::MAX);
-    let mut edges: Vec<&Edge> = snapshot.edges.iter().collect();
-    edges.sort_by_key(|edge| (place_of(&edge.from), edge.kind, place_of(&edge.to), edge.id));
-    let mut notes: Vec<&Note> = snapshot.notes.iter().collect();
-    notes.sort_by(|a, b| (place_of(&a.item), &a.key).cmp(&(place_of(&b.item), &b.key)));
+impl Snapshot {
+    /// All rows of an export, one a line.
+    pub fn rows(&self) -> Result<Vec<Value>, Error> {
+        let mut projects: Vec<&Project> = self.projects.iter().collect();
+        projects.sort_by(|a, b| a.slug.cmp(&b.slug));
+        let places: BTreeMap<ProjectId, usize> =
+            projects.iter().enumerate().map(|(place, project)| (project.id, place)).collect();
+        let place = |item: &Item| (places.get(&item.project).copied().unwrap_or(usize::MAX), item.number);
+        let mut items: Vec<&Item> = self.items.iter().collect();
+        items.sort_by_key(|item| place(item));
+        let order: BTreeMap<ItemId, usize> = items.iter().enumerate().map(|(place, item)| (item.id, place)).collect();
+        let place_of = |id: &ItemId| order.get(id).copied().unwrap_or(usize::MAX);
+        let mut edges: Vec<&Edge> = self.edges.iter().collect();
+        edges.sort_by_key(|edge| (place_of(&edge.from), edge.kind, place_of(&edge.to), edge.id));
+        let mut notes: Vec<&Note> = self.notes.iter().collect();
+        notes.sort_by(|a, b| (place_of(&a.item), &a.key).cmp(&(place_of(&b.item), &b.key)));
 
-    let mut lines = vec![json::compact(&json!({ HEADER: VERSION }))?];
-    for project in &projects {
-        lines.push(line("project", object(project)?)?);
-    }
-    for item in items {
-        let mut row = object(item)?;
-        row.remove("derived");
-        row.remove("claim");
-        if let Some(project) = projects.iter().find(|project| project.id == item.project) {
-            row.insert("key".to_owned(), json!(project.key(item.number)));
+        let mut lines = vec![json!({ HEADER: VERSION })];
+        for project in &projects {
+            lines.push(line("project", object(project)?));
         }
-        lines.push(line("item", row)?);
+        for item in items {
+            let mut row = object(item)?;
+            row.remove("derived");
+            row.remove("claim");
+            if let Some(project) = projects.iter().find(|project| project.id == item.project) {
+                row.insert("key".to_owned(), json!(project.key(item.number)));
+            }
+            lines.push(line("item", row));
+        }
+        for edge in edges {
+            lines.push(line("edge", object(edge)?));
+        }
+        for note in notes {
+            let mut row = Value::Object(object(note)?);
+            without_proof(&mut row);
+            lines.push(line("note", into_object(row)));
+        }
+        Ok(lines)
     }
-    for edge in edges {
-        lines.push(line("edge", object(edge)?)?);
-    }
-    for note in notes {
-        let mut row = Value::Object(object(note)?);
-        super::without_proofs(&mut row);
-        lines.push(line("note", super::into_object(row))?);
-    }
-    Ok(lines)
 }
 
 /// An import in the making: what each row was said in which line.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    pub(super) import: Import,
+pub struct Reader {
+    import: Import,
     lines: BTreeMap<String, usize>,
     keys: Vec<(usize, ItemId, Key)>,
     has_header: bool,
@@ -72,7 +72,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Takes in one line.
-    pub(super) fn line(&mut self, number: usize, text: &str) -> Result<(), Error> {
+    pub fn line(&mut self, number: usize, text: &str) -> Result<(), Error> {
         let bad = |message: String| Error::validation(Reason::BadJson, message);
         let row: Value = serde_json::from_str(text).map_err(|error| bad(format!("is not JSON: {error}")))?;
         let mut fields = match row {
@@ -90,13 +90,13 @@ impl Reader {
     }
 
     /// The line that an error of the engine is about, if it names a row.
-    pub(super) fn line_of(&self, error: &Error) -> Option<usize> {
+    pub fn line_of(&self, error: &Error) -> Option<usize> {
         let words = error.message.split(|c: char| !(c.is_ascii_hexdigit() || c == '-'));
         words.filter(|word| word.len() == 36).find_map(|id| self.lines.get(id).copied())
     }
 
     /// The rows, once all lines are there.
-    pub(super) fn take_import(&mut self) -> Result<Import, (usize, Error)> {
+    pub fn take_import(&mut self) -> Result<Import, (usize, Error)> {
         if !self.has_header {
             return Err((1, Error::validation(Reason::BadJson, "the file is empty")));
         }
@@ -140,7 +140,7 @@ impl Reader {
             "edge" => self.import.edges.push(parse(value)?),
             "note" => self.import.notes.push(parse(value)?),
             "item" => {
-                let mut fields = super::into_object(value);
+                let mut fields = into_object(value);
                 let key = fields.remove("key").and_then(|key| serde_json::from_value::<Key>(key).ok());
                 let derived = serde_json::to_value(Derived::default()).unwrap_or_default();
                 fields.insert("derived".to_owned(), derived);
@@ -167,8 +167,8 @@ fn parse<T: DeserializeOwned + Serialize>(value: Value) -> Result<T, Error> {
         }
         _ => return Err(Error::validation(Reason::BadJson, "a row must be an object")),
     };
-    let row: T = serde_json::from_value(value)
-        .map_err(|error| Error::validation(Reason::BadValue, docket_core::echo(&error.to_string())))?;
+    let row: T =
+        serde_json::from_value(value).map_err(|error| Error::validation(Reason::BadValue, echo(&error.to_string())))?;
     let kept = serde_json::to_value(&row).unwrap_or_default();
     match given.iter().find(|field| kept.get(field).is_none()) {
         None => Ok(row),
@@ -188,12 +188,29 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn object<T: Serialize>(row: &T) -> Result<Map<String, Value>, Failure> {
-    Ok(super::into_object(serde_json::to_value(row).map_err(std::io::Error::from)?))
+fn object<T: Serialize>(row: &T) -> Result<Map<String, Value>, Error> {
+    // Rows are plain data: they can always be written.
+    let value =
+        serde_json::to_value(row).map_err(|_| Error::validation(Reason::BadValue, "a row cannot be written"))?;
+    Ok(into_object(value))
 }
 
-fn line(kind: &str, row: Map<String, Value>) -> Result<String, Failure> {
-    Ok(json::compact(&BTreeMap::from([(kind, sorted(Value::Object(row)))]))?)
+fn into_object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    }
+}
+
+/// Takes the credential of a note's author out: whoever reads a file has no use for it but a bad one.
+fn without_proof(note: &mut Value) {
+    if let Some(actor) = note.pointer_mut("/by/actor").and_then(Value::as_object_mut) {
+        actor.remove("proof");
+    }
+}
+
+fn line(kind: &str, row: Map<String, Value>) -> Value {
+    json!({ kind: sorted(Value::Object(row)) })
 }
 
 /// The same with the keys of all objects in one order, whatever the order in which they were put in.

@@ -1,0 +1,74 @@
+//! Keys: who a caller is that sends one, and which there are.
+
+use crate::access::{Needs, Profile, Reach};
+use crate::engine::Engine;
+use crate::error::{Code, Error, Kind, Reason};
+use crate::limits;
+use crate::model::{ApiKey, ApiKeyId, KeySecret, Timestamp};
+use crate::store::{ChangeSet, KeyReach, Scope, Slice, Step, Unit};
+
+impl Engine {
+    /// The key that a caller sent, if it holds. An unknown key and a wrong secret are answered the same; that a key was
+    /// revoked or has expired is told only to whoever knows its secret.
+    pub async fn authenticate(&self, secret: &KeySecret) -> Result<ApiKey, Error> {
+        let scope = Scope { keys: KeyReach::Handle(secret.handle().clone()), ..Scope::default() };
+        let seen = self.store().view(&scope).await?;
+        let digest = secret.digest();
+        let stored = seen.keys.values().find(|stored| stored.digest.matches(&digest));
+        let key = stored.map(|stored| stored.key.clone()).ok_or_else(unknown_key)?;
+        key.check(seen.now)?;
+        self.touch(&key, seen.now).await;
+        Ok(key)
+    }
+
+    /// All keys, the newest first, and the database's time.
+    pub async fn keys(&self) -> Result<(Timestamp, Vec<ApiKey>), Error> {
+        self.access().check(Needs::new(Profile::Maintainer, Reach::Everything))?;
+        let scope = Scope { keys: KeyReach::All, ..Scope::default() };
+        let seen = self.store().view(&scope).await?;
+        Ok((seen.now, seen.keys.into_values().rev().map(|stored| stored.key).collect()))
+    }
+
+    /// Whether any key holds: a server that others can reach refuses to start without one.
+    pub async fn has_keys(&self) -> Result<bool, Error> {
+        let scope = Scope { keys: KeyReach::All, ..Scope::default() };
+        let seen = self.store().view(&scope).await?;
+        Ok(seen.keys.values().any(|stored| stored.key.check(seen.now).is_ok()))
+    }
+
+    /// Notes that a key was used, now and then. That it cannot be noted keeps nobody out.
+    async fn touch(&self, key: &ApiKey, now: Timestamp) {
+        let fresh = key.last_used_at.is_some_and(|last| now.as_millis() - last.as_millis() < limits::KEY_TOUCH_MS);
+        if !fresh && let Err(error) = self.store().execute(Box::new(Touch { key: key.id })).await {
+            tracing::debug!(error = &error as &dyn std::error::Error, "the use of a key was not noted");
+        }
+    }
+}
+
+/// The answer to a key that is none of ours.
+pub(crate) fn unknown_key() -> Error {
+    Error::new(Kind::Permanent, Code::Forbidden, Reason::BadCredential, "this key is not known here")
+}
+
+/// Notes that a key was used, unless somebody else just did.
+struct Touch {
+    key: ApiKeyId,
+}
+
+impl Unit for Touch {
+    fn scope(&self) -> Scope {
+        Scope { keys: KeyReach::Ids(vec![self.key]), ..Scope::default() }
+    }
+
+    fn decide(&mut self, seen: &Slice) -> Step {
+        let last = seen.keys.get(&self.key).map(|stored| stored.key.last_used_at);
+        let fresh = |last: Timestamp| seen.now.as_millis() - last.as_millis() < limits::KEY_TOUCH_MS;
+        match last {
+            None => Step::Nothing,
+            Some(Some(last)) if fresh(last) => Step::Nothing,
+            Some(_) => {
+                Step::Commit(Box::new(ChangeSet { keys_used: vec![(self.key, seen.now)], ..ChangeSet::default() }))
+            }
+        }
+    }
+}

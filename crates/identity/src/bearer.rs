@@ -1,0 +1,166 @@
+//! Who a caller is that sends `Authorization: Bearer …`: the holder of a key or of a token.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use docket_core::access::{Access, Profile};
+use docket_core::model::{ApiKey, Handle, ItemId, ItemRef, KeySecret, Name, ProjectId, SecretDigest};
+use docket_core::store::{Around, ProjectRef};
+use docket_core::{Code, Engine, Error, Kind, Reason};
+use serde_json::Value;
+
+use crate::settings::{SetupError, TokenSettings};
+use crate::source::KeySource;
+use crate::token::{Failure, FailureKind, check};
+
+/// How long a key that was found to hold is taken to hold for reading. Writes look again, each in its own unit.
+const KEY_KEPT: Duration = Duration::from_secs(1);
+/// Most keys that are remembered for that long.
+const KEYS_KEPT: usize = 1024;
+
+/// Who calls, and what it may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Who it is.
+    pub principal: Name,
+    /// What it may do, and where.
+    pub access: Access,
+}
+
+/// Finds out who callers are.
+pub struct Bearer {
+    engine: Engine,
+    tokens: Option<Tokens>,
+    kept: Mutex<HashMap<Handle, (SecretDigest, ApiKey, Instant)>>,
+}
+
+struct Tokens {
+    source: KeySource,
+    settings: TokenSettings,
+}
+
+impl std::fmt::Debug for Bearer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bearer").field("tokens", &self.tokens.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl Bearer {
+    /// Keys of the engine's database, and tokens where they are configured.
+    pub async fn new(engine: Engine, tokens: Option<TokenSettings>) -> Result<Self, SetupError> {
+        let tokens = match tokens {
+            None => None,
+            Some(settings) => {
+                let named = settings.keys.issuer.is_some() || settings.keys.oidc_discovery.is_some();
+                if !named || settings.keys.audience.is_none() {
+                    return Err(SetupError("bearer tokens need an issuer and an audience".to_owned()));
+                }
+                Some(Tokens { source: KeySource::open(settings.keys.clone()).await?, settings })
+            }
+        };
+        Ok(Self { engine, tokens, kept: Mutex::default() })
+    }
+
+    /// Who sent this credential: what follows `Bearer ` in the header.
+    pub async fn caller(&self, credential: &str) -> Result<Caller, Error> {
+        if let Some(secret) = KeySecret::parse(credential) {
+            let key = self.key(&secret).await?;
+            return Ok(Caller { principal: key.principal(), access: key.access() });
+        }
+        match &self.tokens {
+            Some(tokens) if credential.split('.').count() == 3 => tokens.caller(&self.engine, credential).await,
+            Some(_) | None => Err(refused(Reason::BadCredential, "this key is not known here".to_owned())),
+        }
+    }
+
+    /// That nobody said who calls.
+    pub fn missing() -> Error {
+        refused(Reason::CredentialMissing, "say who calls: Authorization: Bearer, and a key or a token".to_owned())
+    }
+
+    async fn key(&self, secret: &KeySecret) -> Result<ApiKey, Error> {
+        let digest = secret.digest();
+        {
+            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((known, key, at)) = kept.get(secret.handle())
+                && at.elapsed() < KEY_KEPT
+                && known.matches(&digest)
+            {
+                return Ok(key.clone());
+            }
+        }
+        let key = self.engine.authenticate(secret).await?;
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|_, (_, _, at)| at.elapsed() < KEY_KEPT);
+        if kept.len() < KEYS_KEPT {
+            kept.insert(secret.handle().clone(), (digest, key.clone(), Instant::now()));
+        }
+        Ok(key)
+    }
+}
+
+impl Tokens {
+    async fn caller(&self, engine: &Engine, token: &str) -> Result<Caller, Error> {
+        let checked = check(&self.source, token).await.map_err(rejected)?;
+        let names = &self.settings.claims;
+        let text = |claim: &str| checked.claims.get(claim).and_then(Value::as_str);
+        let principal = text(&names.principal).and_then(|id| Name::parse(&format!("token:{id}")).ok());
+        let principal = principal.ok_or_else(|| claim_error(&names.principal, "names nobody"))?;
+        let profile = text(&names.profile).and_then(|profile| profile.parse::<Profile>().ok());
+        let profile = profile.ok_or_else(|| claim_error(&names.profile, "names no profile"))?;
+        let mut projects = self.projects(engine, checked.claims.get(&names.projects)).await?;
+        let item = match text(&names.item) {
+            None => None,
+            Some(item) => {
+                let (item, project) = self.item(engine, item).await?;
+                projects = Some(match &projects {
+                    Some(projects) if !projects.contains(&project) => BTreeSet::new(),
+                    Some(_) | None => BTreeSet::from([project]),
+                });
+                Some(item)
+            }
+        };
+        Ok(Caller { principal, access: Access { profile, projects, item, key: None } })
+    }
+
+    /// Projects by slug. One that is not there is left out: the token's author may know more projects than we do.
+    async fn projects(&self, engine: &Engine, claim: Option<&Value>) -> Result<Option<BTreeSet<ProjectId>>, Error> {
+        let wanted: Vec<&str> = match claim {
+            None if self.settings.all_projects => return Ok(None),
+            None => Vec::new(),
+            Some(Value::String(slugs)) => slugs.split_whitespace().collect(),
+            Some(Value::Array(slugs)) => slugs.iter().filter_map(Value::as_str).collect(),
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+                return Err(claim_error(&self.settings.claims.projects, "must be a list of slugs"));
+            }
+        };
+        let known = engine.projects().await?;
+        let meant = known.iter().filter(|project| wanted.contains(&project.slug.as_str())).map(|project| project.id);
+        Ok(Some(meant.collect()))
+    }
+
+    async fn item(&self, engine: &Engine, text: &str) -> Result<(ItemId, ProjectId), Error> {
+        let bad = || claim_error(&self.settings.claims.item, "names no item");
+        let id: ItemId = text.strip_prefix("task:").unwrap_or(text).parse().map_err(|_| bad())?;
+        let seen = engine.show(&ProjectRef::Any, &[ItemRef::Id(id)], Around::default()).await?;
+        seen.items.get(&id).map(|item| (item.id, item.project)).ok_or_else(bad)
+    }
+}
+
+fn rejected(failure: Failure) -> Error {
+    match failure.kind {
+        FailureKind::Network => Error::new(Kind::Transient, Code::Unavailable, Reason::ProofRejected, failure.reason),
+        FailureKind::Crypto | FailureKind::Claims | FailureKind::Policy | FailureKind::Internal => {
+            refused(Reason::ProofRejected, failure.reason)
+        }
+    }
+}
+
+fn claim_error(claim: &str, what: &str) -> Error {
+    refused(Reason::ProofRejected, format!("the token's claim {claim} {what}"))
+}
+
+fn refused(reason: Reason, message: String) -> Error {
+    Error::new(Kind::Permanent, Code::Forbidden, reason, message)
+}

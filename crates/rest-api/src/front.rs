@@ -1,0 +1,148 @@
+//! What every request goes through: its name in the log, the names we answer to, its turn, its caller; and on the way out the
+//! one envelope of failures, the count and the line in the log.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use docket_core::{Error, Reason};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use tracing::Instrument;
+
+use crate::app::Shared;
+use crate::failure::{Envelope, Failure, Told};
+use crate::gate::Denied;
+use crate::limits::REQUEST_NAME;
+use crate::turn::Turn;
+
+/// The request's name, in both directions.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The outermost layer.
+pub(crate) async fn front(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let name = request_name(request.headers());
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map_or("none", |path| path.as_str()).to_owned();
+    let span = tracing::info_span!("request", id = %name, %method, route = %route);
+    let answered = async {
+        match shared.hosts.check(request.uri(), request.headers()).and_then(|()| check_head(&shared, &request)) {
+            Ok(()) => next.run(request).await,
+            Err(failure) => failure.into_response(),
+        }
+    };
+    let response = answered.instrument(span.clone()).await;
+    let response = finish(response, &name, &method);
+    let (status, took) = (response.status(), begun.elapsed());
+    shared.metrics.answered(&method, &route, status.as_u16(), took);
+    span.in_scope(|| {
+        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        if status.is_server_error() {
+            tracing::warn!(status = status.as_u16(), ms, "answered");
+        } else {
+            tracing::info!(status = status.as_u16(), ms, "answered");
+        }
+    });
+    response
+}
+
+/// The layer of what works on the database: a turn, then a caller.
+pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    match let_in(&shared, request).await {
+        // The turn lasts until there is an answer, whoever else has let go of the request by then.
+        Ok((request, _turn)) => next.run(request).await,
+        Err(failure) => failure.into_response(),
+    }
+}
+
+async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Turn), Failure> {
+    let turn = shared.turns.take().await?;
+    if request.headers().get_all(AUTHORIZATION).iter().nth(1).is_some() {
+        return Err(Failure::malformed(Reason::Duplicate, "the Authorization header is there twice"));
+    }
+    let (mut parts, body) = request.into_parts();
+    let caller = shared.gate.admit(&parts).await.map_err(|denied| match denied {
+        Denied::Unauthenticated(error) => {
+            Failure::with_status(StatusCode::UNAUTHORIZED, error).header(WWW_AUTHENTICATE, challenge(shared))
+        }
+        Denied::Refused(error) => error.into(),
+    })?;
+    parts.extensions.insert(caller);
+    parts.extensions.insert(turn.clone());
+    Ok((Request::from_parts(parts, body), turn))
+}
+
+fn challenge(shared: &Shared) -> HeaderValue {
+    let about = shared.gate.resource().map(|resource| {
+        format!("Bearer realm=\"docket\", resource_metadata=\"{}{}\"", resource.resource, crate::routes::METADATA)
+    });
+    about
+        .and_then(|about| HeaderValue::from_str(&about).ok())
+        .unwrap_or_else(|| HeaderValue::from_static("Bearer realm=\"docket\""))
+}
+
+fn check_head(shared: &Shared, request: &Request) -> Result<(), Failure> {
+    let length = request.uri().path().len() + request.uri().query().map_or(0, str::len);
+    if length > shared.limits.url_bytes {
+        let message = format!("the address must be at most {} bytes", shared.limits.url_bytes);
+        return Err(Failure::with_status(StatusCode::URI_TOO_LONG, Error::validation(Reason::TooLong, message)));
+    }
+    Ok(())
+}
+
+/// The caller's own name for the request where it is a sane one, else a new one.
+fn request_name(headers: &HeaderMap) -> String {
+    let own = headers.get(REQUEST_ID).and_then(|name| name.to_str().ok()).filter(|name| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        !name.is_empty() && name.len() <= REQUEST_NAME && name.bytes().all(plain)
+    });
+    own.map_or_else(|| uuid::Uuid::new_v4().simple().to_string(), ToOwned::to_owned)
+}
+
+fn finish(response: Response, name: &str, method: &Method) -> Response {
+    let mut response = match response.extensions().get::<Arc<Error>>().cloned() {
+        Some(error) => told(response, &error, name),
+        None if response.status() == StatusCode::METHOD_NOT_ALLOWED
+            && !response.headers().contains_key(CONTENT_TYPE) =>
+        {
+            // The header is added further out, where the routes are known.
+            let shown = docket_core::echo(method.as_str());
+            let message = format!("this address does not take {shown}: the Allow header says what it takes");
+            told(response, &Error::validation(Reason::BadValue, message), name)
+        }
+        None => response,
+    };
+    let headers = response.headers_mut();
+    if let Ok(name) = HeaderValue::from_str(name) {
+        headers.insert(REQUEST_ID, name);
+    }
+    headers.insert(http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if !headers.contains_key(http::header::CACHE_CONTROL) {
+        headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    response
+}
+
+/// A failure in its envelope.
+fn told(response: Response, error: &Error, name: &str) -> Response {
+    if response.status().is_server_error() {
+        tracing::warn!(code = error.code.as_str(), reason = ?error.reason, "refused: {}", error.message);
+    }
+    let body = serde_json::to_vec(&Envelope { error: Told { error, request_id: name } }).unwrap_or_default();
+    let (mut parts, _) = response.into_parts();
+    parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(wait) = error.retry_after_ms
+        && matches!(parts.status.as_u16(), 409 | 429 | 503)
+    {
+        // The header counts in seconds; to come a moment too early would be in vain.
+        parts.headers.insert(RETRY_AFTER, HeaderValue::from(wait.div_ceil(1000).max(1)));
+    } else if parts.status == StatusCode::SERVICE_UNAVAILABLE {
+        parts.headers.insert(RETRY_AFTER, HeaderValue::from(1));
+    }
+    parts.headers.remove(http::header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(body))
+}

@@ -1,0 +1,30 @@
+//! Docket over HTTP: REST with its OpenAPI document, live events, health and metrics, on one port.
+//!
+//! A thin shell: it parses a request into the engine's commands, calls the engine, and shapes the answer. It holds no rule,
+//! knows no store and no other protocol: what answers at `/mcp` is handed in as an [`Endpoint`], and who a caller is comes
+//! from a [`Gatekeeper`].
+
+mod answer;
+mod app;
+mod connection;
+mod docs;
+mod endpoint;
+mod extract;
+mod failure;
+mod front;
+mod gate;
+mod hosts;
+mod keys;
+mod limits;
+mod metrics;
+pub mod openapi;
+mod routes;
+mod serve;
+mod turn;
+
+pub use app::{App, Settings};
+pub use endpoint::{Answering, Endpoint};
+pub use gate::{Caller, Denied, Gatekeeper, LocalUser, Resource, stated_actor};
+pub use hosts::Hosts;
+pub use limits::Limits;
+pub use serve::serve;

@@ -1,0 +1,267 @@
+//! The OpenAPI document: made from the same annotations as the routes, with what all of them have in common added once.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use serde_json::{Map, Value, json};
+use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApiBuilder};
+
+use crate::routes::{BASE, resources};
+
+/// Every status that a failure may have, and when.
+const FAILURES: [(&str, &str); 13] = [
+    ("400", "Not JSON, not UTF-8, a name twice, or a header that cannot be read"),
+    ("401", "Nobody we know: send one good key or token in `Authorization`"),
+    ("403", "Not allowed, or a fence that was never given out; or a host or origin that is not ours"),
+    ("404", "There is no such thing, or the caller may not see it"),
+    ("408", "The body did not arrive in time"),
+    ("409", "A conflict with the present state, or refused by a rule: every refusal says what would clear it"),
+    ("412", "`If-Match` does not hold any more: read the item again"),
+    ("413", "The body is too large"),
+    ("415", "The body is not of the type that is taken"),
+    ("422", "A field is missing, unknown or has a bad value; or an `Idempotency-Key` that stands for another request"),
+    ("429", "Too much asked for: wait as long as `Retry-After` says"),
+    ("503", "Over capacity, or the store is away: try again after `Retry-After`"),
+    ("507", "The disk is full: reads go on meanwhile"),
+];
+
+const TAGS: [(&str, &str); 12] = [
+    ("items", "Work items: the one type of node, in a tree and a graph"),
+    ("trees", "Whole trees at once"),
+    ("queue", "Ready work, what is not ready, and why"),
+    ("claims", "Leases: at most one live claim on an item"),
+    ("notes", "Keyed documents on items, which gates may ask for"),
+    ("edges", "What waits for what"),
+    ("events", "What was done, by whom, as pages and live"),
+    ("projects", "Named sets of items with rules of their own"),
+    ("types", "What notes a type of item asks for, and workflows"),
+    ("bulk", "Many at once"),
+    ("exchange", "Everything out and in"),
+    ("server", "The server and its caller"),
+];
+
+const ABOUT: &str = "One graph of work items, gates that must be passed, claims that cannot be held twice.\n\n\
+An item is named by its UUID, its key such as `DEFA-1`, or 4 or more hex digits of its UUID. Any write may carry an \
+`Idempotency-Key`: sent again with the same content within 24 hours it takes effect once and answers the same. Unknown fields \
+are refused. Nulls are left out of answers. Failures have one form, the `Failure` below; program against `code` and `reason`.";
+
+/// The document.
+pub fn document() -> &'static Value {
+    static DOCUMENT: OnceLock<Value> = OnceLock::new();
+    DOCUMENT.get_or_init(build)
+}
+
+fn build() -> Value {
+    let (_, resources) = resources().split_for_parts();
+    let info = InfoBuilder::new()
+        .title("Docket")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(ABOUT))
+        .license(Some(LicenseBuilder::new().name("MIT OR Apache-2.0").build()))
+        .build();
+    let mut api = OpenApiBuilder::new().info(info).build();
+    api.paths = resources.paths;
+    api.components = resources.components;
+    let mut document = serde_json::to_value(&api).unwrap_or_default();
+    document["servers"] = json!([{ "url": BASE }]);
+    document["tags"] = TAGS.iter().map(|(name, about)| json!({ "name": name, "description": about })).collect();
+    document["security"] = json!([{}, { "bearer": [] }]);
+    add_components(&mut document);
+    add_to_operations(&mut document);
+    document
+}
+
+/// The envelope of failures, and how callers are known.
+fn add_components(document: &mut Value) {
+    let error = <docket_core::Error as utoipa::PartialSchema>::schema();
+    let mut error = serde_json::to_value(&error).unwrap_or_default();
+    error["properties"]["requestId"] =
+        json!({ "type": "string", "description": "The request's name in the server's log, also in `x-request-id`" });
+    if let Some(required) = error["required"].as_array_mut() {
+        required.push(json!("requestId"));
+    }
+    let mut schemas: Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)> = Vec::new();
+    <docket_core::Error as utoipa::ToSchema>::schemas(&mut schemas);
+    add_parameters(&mut schemas);
+    for (name, schema) in schemas {
+        document["components"]["schemas"][name] = serde_json::to_value(&schema).unwrap_or_default();
+    }
+    document["components"]["schemas"]["Failure"] = json!({
+        "type": "object",
+        "description": "What every failed request is answered with.",
+        "properties": { "error": error },
+        "required": ["error"],
+    });
+    document["components"]["securitySchemes"] = json!({
+        "bearer": { "type": "http", "scheme": "bearer", "description": "An API key or a token; none on loopback without keys" },
+    });
+}
+
+/// What parameters are made of: only bodies bring their parts along.
+fn add_parameters(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)>) {
+    use docket_core::model::{EdgeId, EdgeKind, ItemRef, Name, Priority, Role, Slug, Tag, Timestamp, Verb};
+    use docket_core::store::{ClaimState, Order, SortBy};
+    macro_rules! add {
+        ($($name:ty),* $(,)?) => {
+            $(schemas.push((
+                <$name as utoipa::ToSchema>::name().into_owned(),
+                <$name as utoipa::PartialSchema>::schema(),
+            ));)*
+        };
+    }
+    add!(ClaimState, EdgeId, EdgeKind, ItemRef, Name, Order, Priority, Role, Slug, SortBy, Tag, Timestamp, Verb);
+}
+
+fn add_to_operations(document: &mut Value) {
+    let Some(paths) = document["paths"].as_object_mut() else { return };
+    for (path, item) in paths.iter_mut() {
+        let Some(operations) = item.as_object_mut() else { continue };
+        for (method, operation) in operations.iter_mut().filter(|(method, _)| is_method(method)) {
+            let name = operation["operationId"].as_str().unwrap_or_default().to_owned();
+            operation["operationId"] = json!(operation_id(method, path, &name));
+            let writes = method != "get";
+            if writes {
+                let header = json!({
+                    "name": "Idempotency-Key", "in": "header", "required": false,
+                    "description": "A name for this request, best a UUID: sent again, it takes effect once",
+                    "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
+                });
+                match operation["parameters"].as_array_mut() {
+                    Some(parameters) => parameters.push(header),
+                    None => operation["parameters"] = json!([header]),
+                }
+            }
+            if let Some(responses) = operation["responses"].as_object_mut() {
+                add_failures(responses, writes);
+            }
+            let sample = sample(method, path, operation);
+            operation["x-codeSamples"] = json!([{ "lang": "Shell", "source": sample }]);
+        }
+    }
+}
+
+fn add_failures(responses: &mut Map<String, Value>, writes: bool) {
+    for (status, about) in FAILURES {
+        if !writes && matches!(status, "408" | "412" | "413" | "415" | "507") {
+            continue;
+        }
+        responses.entry(status).or_insert_with(|| {
+            json!({
+                "description": about,
+                "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Failure" } } },
+            })
+        });
+    }
+}
+
+fn is_method(name: &str) -> bool {
+    matches!(name, "get" | "put" | "post" | "patch" | "delete")
+}
+
+/// A name that is unlike all others: handlers of different files share names.
+fn operation_id(method: &str, path: &str, name: &str) -> String {
+    let mut id = method.to_owned();
+    for part in path.split(['/', '-']).filter(|part| !part.is_empty()) {
+        let plain = part.trim_matches(['{', '}']);
+        let mut letters = plain.chars();
+        id.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        id.push_str(letters.as_str());
+    }
+    if id == method { name.to_owned() } else { id }
+}
+
+/// What can be pasted into a shell.
+fn sample(method: &str, path: &str, operation: &Value) -> String {
+    let mut address = path.replace("{id}", "DEFA-1").replace("{key}", "plan").replace("{slug}", "default");
+    address = address.replace("{edge}", "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e8f");
+    address = address.replace("{name}", if path.starts_with("/workflows") { "standard" } else { "default" });
+    let mut query: Vec<String> = Vec::new();
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        if parameter["in"] == "query" && parameter["required"] == true {
+            let name = parameter["name"].as_str().unwrap_or_default();
+            let example = parameter["example"].as_str().or(parameter["schema"]["example"].as_str());
+            let value = match (name, example) {
+                ("from", None) => "DEFA-1",
+                ("to", None) => "DEFA-3",
+                (_, example) => example.unwrap_or("x"),
+            };
+            query.push(format!("{name}={value}"));
+        }
+    }
+    if !query.is_empty() {
+        address = format!("{address}?{}", query.join("&"));
+    }
+    let verb = if method == "get" { String::new() } else { format!(" -X {}", method.to_uppercase()) };
+    let mut text = format!("curl -s{verb} 'http://127.0.0.1:7420{BASE}{address}'");
+    if let Some(content) = operation["requestBody"]["content"].as_object()
+        && let Some((kind, content)) = content.iter().next()
+    {
+        let body = match &content["example"] {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        // Writing to a string does not fail.
+        _ = write!(text, " \\\n  -H 'content-type: {kind}' \\\n  -d '{body}'");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn operations() -> Vec<(String, String, Value)> {
+        let paths = document()["paths"].as_object().expect("paths");
+        let all = paths.iter().flat_map(|(path, item)| {
+            let operations = item.as_object().expect("a path").iter().filter(|(method, _)| is_method(method));
+            operations.map(|(method, operation)| (path.clone(), method.clone(), operation.clone()))
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn every_operation_says_what_it_is_for_and_how_it_fails() {
+        let mut names = BTreeSet::new();
+        let all = operations();
+        assert!(all.len() >= 50, "{} operations", all.len());
+        for (path, method, operation) in all {
+            let at = format!("{method} {path}");
+            assert!(operation["summary"].as_str().is_some_and(|summary| summary.len() > 5), "{at}: no summary");
+            assert!(names.insert(operation["operationId"].as_str().expect("an id").to_owned()), "{at}: a name twice");
+            for status in ["401", "422", "503"] {
+                assert_eq!(
+                    operation["responses"][status]["content"]["application/json"]["schema"]["$ref"],
+                    "#/components/schemas/Failure",
+                    "{at}"
+                );
+            }
+            if let Some(content) = operation["requestBody"]["content"].as_object() {
+                assert!(content.values().all(|content| !content["example"].is_null()), "{at}: no example");
+            }
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        fn references(value: &Value, found: &mut BTreeSet<String>) {
+            match value {
+                Value::Object(fields) => {
+                    if let Some(Value::String(to)) = fields.get("$ref") {
+                        found.insert(to.clone());
+                    }
+                    fields.values().for_each(|inner| references(inner, found));
+                }
+                Value::Array(values) => values.iter().for_each(|inner| references(inner, found)),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+        let mut found = BTreeSet::new();
+        references(document(), &mut found);
+        for reference in found {
+            let pointer = reference.trim_start_matches('#');
+            assert!(document().pointer(pointer).is_some(), "{reference} leads nowhere");
+        }
+        assert_eq!(document()["openapi"].as_str().map(|version| version.starts_with("3.1")), Some(true));
+    }
+}

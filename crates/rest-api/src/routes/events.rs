@@ -1,0 +1,157 @@
+//! What was done, by whom: pages of events, and waiting for the next.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use docket_core::model::{Event, ItemId, ItemRef, Slug, Timestamp, Verb};
+use docket_core::store::{Around, EventFilter, ProjectRef};
+use docket_core::{Error, Reason, limits};
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::stream;
+use crate::answer::{self, Answer, event_out, ok, page};
+use crate::app::Shared;
+use crate::extract::{ItemPath, Query};
+use crate::gate::Caller;
+use crate::limits::PAGE_DEFAULT;
+use crate::turn::Turn;
+
+/// Which events are meant.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct EventsQuery {
+    /// Of this project; of all where it is not said.
+    pub(crate) project: Option<Slug>,
+    /// On this item, or with it at the other end.
+    #[param(value_type = Option<String>)]
+    pub(crate) item: Option<ItemRef>,
+    /// Of these kinds, separated by commas.
+    #[param(style = Form, explode = false)]
+    pub(crate) verbs: Vec<Verb>,
+    /// After this number.
+    pub(crate) after: Option<u64>,
+    /// Later than this.
+    since: Option<Timestamp>,
+    /// The newest first.
+    newest_first: bool,
+    /// How many, from 1 to 200; 50 where it is not said.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<i64>,
+    /// How long to wait for one when there is none after `after`, at most 60,000.
+    #[param(minimum = 0, maximum = 60000)]
+    wait_ms: u64,
+}
+
+/// A page of events.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EventPage {
+    /// The events.
+    events: Vec<Event>,
+    /// Where to go on: the `after` of the next request. Nothing is missed between two pages.
+    cursor: u64,
+}
+
+/// List events, or wait for the next
+///
+/// With `Accept: text/event-stream` this is the live stream.
+#[utoipa::path(
+    get, path = "/events", tag = "events", params(EventsQuery),
+    responses((status = 200, description = "A page of events", body = EventPage)),
+)]
+pub(crate) async fn list(
+    State(shared): answer::State,
+    caller: Caller,
+    turn: Turn,
+    headers: HeaderMap,
+    Query(query): Query<EventsQuery>,
+) -> Answer {
+    if headers.get(http::header::ACCEPT).is_some_and(|accept| accept.as_bytes().starts_with(b"text/event-stream")) {
+        return stream::begin(shared, caller, turn, &headers, query).await;
+    }
+    shown(&shared, &caller, &turn, query).await
+}
+
+/// List what was done to an item
+#[utoipa::path(
+    get, path = "/items/{id}/events", tag = "events",
+    params(("id" = ItemRef, Path, description = "The item"), EventsQuery),
+    responses((status = 200, description = "A page of events", body = EventPage)),
+)]
+pub(crate) async fn of_item(
+    State(shared): answer::State,
+    caller: Caller,
+    turn: Turn,
+    ItemPath(item): ItemPath,
+    Query(query): Query<EventsQuery>,
+) -> Answer {
+    shown(&shared, &caller, &turn, EventsQuery { item: Some(item), ..query }).await
+}
+
+/// What a request asks for, as the engine wants it.
+pub(crate) async fn filter(shared: &Shared, caller: &Caller, query: &EventsQuery) -> Result<EventFilter, Error> {
+    let item: Option<ItemId> = match &query.item {
+        None => None,
+        Some(item) => {
+            let seen = caller.engine.show(&ProjectRef::Any, std::slice::from_ref(item), Around::default()).await?;
+            Some(seen.resolve(item).map_err(|error| error.at("item"))?.id)
+        }
+    };
+    Ok(EventFilter {
+        visible: None,
+        project: shared.scope(caller, query.project.as_ref()).await?,
+        item,
+        verbs: query.verbs.clone(),
+        after: query.after,
+        since: query.since,
+        newest_first: query.newest_first,
+        limit: page(query.limit, PAGE_DEFAULT)?,
+    })
+}
+
+async fn shown(shared: &Shared, caller: &Caller, turn: &Turn, query: EventsQuery) -> Answer {
+    if query.wait_ms > limits::WAIT_MS {
+        let message = format!("waitMs must be at most {}, not {}", limits::WAIT_MS, query.wait_ms);
+        return Err(Error::validation(Reason::BadValue, message).at("waitMs").into());
+    }
+    if query.wait_ms > 0 && query.newest_first {
+        let message = "newestFirst goes without waitMs";
+        return Err(Error::validation(Reason::BadValue, message).at("newestFirst").into());
+    }
+    let mut filter = filter(shared, caller, &query).await?;
+    // Read before the events, so that what is committed after it is seen as a change.
+    let head = caller.engine.head().await?;
+    if query.wait_ms > 0 && filter.after.is_none() && filter.since.is_none() {
+        filter.after = Some(head);
+    }
+    let mut events = caller.engine.events(&filter).await?;
+    if events.is_empty() && query.wait_ms > 0 {
+        let _waiting = turn.wait()?;
+        let over = tokio::time::sleep(Duration::from_millis(query.wait_ms));
+        tokio::select! {
+            found = next(caller, &filter, head) => events = found?,
+            () = over => {}
+            () = shared.stopped() => {}
+        }
+    }
+    let newest = events.iter().map(|event| event.seq).max();
+    // A full page may leave out what lies between it and the head.
+    let cursor = match newest {
+        Some(newest) => newest,
+        None => filter.after.unwrap_or(0).max(if filter.newest_first { 0 } else { head }),
+    };
+    ok(&EventPage { events: events.into_iter().map(event_out).collect(), cursor })
+}
+
+/// The next events that match, whenever they come.
+async fn next(caller: &Caller, filter: &EventFilter, mut head: u64) -> Result<Vec<Event>, Error> {
+    loop {
+        head = caller.engine.changed(head).await?;
+        let events = caller.engine.events(filter).await?;
+        if !events.is_empty() {
+            return Ok(events);
+        }
+    }
+}

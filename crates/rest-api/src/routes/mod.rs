@@ -1,0 +1,127 @@
+//! The routes, one resource a file: parse, call the engine, shape the answer.
+
+mod blocked;
+mod bulk;
+mod claims;
+mod edges;
+mod events;
+mod exchange;
+mod item;
+mod item_body;
+mod list;
+mod mcp;
+mod notes;
+mod overview;
+mod probes;
+mod projects;
+mod queue;
+mod stream;
+mod transitions;
+mod tree;
+mod types;
+mod views;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse;
+use docket_core::Error;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::Shared;
+use crate::failure::Failure;
+use crate::{docs, front};
+
+/// Where a client learns how to get a token.
+pub(crate) const METADATA: &str = "/.well-known/oauth-protected-resource";
+/// Where the resources begin.
+pub(crate) const BASE: &str = "/api/v1";
+
+/// The resources with their part of the document.
+pub(crate) fn resources() -> OpenApiRouter<Arc<Shared>> {
+    OpenApiRouter::new()
+        .routes(routes!(projects::list, projects::create))
+        .routes(routes!(projects::show, projects::change))
+        .routes(routes!(projects::workflow))
+        .routes(routes!(projects::health))
+        .routes(routes!(projects::activity))
+        .routes(routes!(item::create, list::list))
+        .routes(routes!(item::show, item::change, item::remove))
+        .routes(routes!(list::search))
+        .routes(routes!(tree::forest))
+        .routes(routes!(tree::beneath))
+        .routes(routes!(tree::create))
+        .routes(routes!(tree::close))
+        .routes(routes!(views::context))
+        .routes(routes!(views::standing))
+        .routes(routes!(views::why_item))
+        .routes(routes!(views::why))
+        .routes(routes!(views::me))
+        .routes(routes!(overview::overview))
+        .routes(routes!(overview::of_item))
+        .routes(routes!(blocked::blocked))
+        .routes(routes!(transitions::advance))
+        .routes(routes!(claims::claim, claims::release))
+        .routes(routes!(queue::queue))
+        .routes(routes!(queue::claim_next))
+        .routes(routes!(notes::list))
+        .routes(routes!(notes::show, notes::put, notes::remove))
+        .routes(routes!(edges::of_item))
+        .routes(routes!(edges::create, edges::remove_between))
+        .routes(routes!(edges::remove))
+        .routes(routes!(events::list))
+        .routes(routes!(events::of_item))
+        .routes(routes!(stream::stream))
+        .routes(routes!(types::list))
+        .routes(routes!(types::show))
+        .routes(routes!(types::workflows))
+        .routes(routes!(types::preset))
+        .routes(routes!(bulk::create, bulk::change))
+        .routes(routes!(bulk::remove))
+        .routes(routes!(bulk::advance))
+        .routes(routes!(bulk::claim))
+        .routes(routes!(bulk::put_notes))
+        .routes(routes!(bulk::link))
+        .routes(routes!(exchange::export))
+        .routes(routes!(exchange::import))
+}
+
+/// All routes.
+pub(crate) fn router(shared: &Arc<Shared>) -> Router {
+    let (resources, _) = resources().split_for_parts();
+    let guarded = Router::new()
+        .nest(BASE, resources)
+        .merge(mcp::router())
+        .route("/metrics", axum::routing::get(probes::metrics))
+        .route_layer(from_fn_with_state(Arc::clone(shared), front::admit));
+    Router::new()
+        .merge(guarded)
+        .route("/healthz", axum::routing::get(probes::health))
+        .route("/readyz", axum::routing::get(probes::ready))
+        .route(METADATA, axum::routing::get(probes::metadata))
+        .route(&format!("{METADATA}/{{*path}}"), axum::routing::get(probes::metadata))
+        .route(&format!("{BASE}/openapi.json"), axum::routing::get(docs::document))
+        .route("/docs", axum::routing::get(docs::page))
+        .route("/docs/page.js", axum::routing::get(docs::script))
+        .route("/docs/page.css", axum::routing::get(docs::style))
+        .fallback(nothing)
+        .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
+            tracing::error!("a request was dropped by a panic");
+            let error = Error::new(
+                docket_core::Kind::Transient,
+                docket_core::Code::Unavailable,
+                docket_core::Reason::StoreFailed,
+                "something inside gave way; the log has more of it",
+            );
+            Failure::with_status(http::StatusCode::INTERNAL_SERVER_ERROR, error).into_response()
+        }))
+        .layer(from_fn_with_state(Arc::clone(shared), front::front))
+        .with_state(Arc::clone(shared))
+}
+
+async fn nothing() -> Failure {
+    Error::not_found("there is nothing at this address: /docs tells what there is").into()
+}

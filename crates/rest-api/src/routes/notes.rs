@@ -1,0 +1,117 @@
+//! Notes on an item: keyed documents, one a key.
+
+use axum::response::IntoResponse;
+use docket_core::Error;
+use docket_core::command::{ItemNotes, NotePut, PutNotes, RemoveNotes, WrittenNote};
+use docket_core::model::{Fence, ItemRef, Note, Role, Text};
+use docket_core::store::ProjectRef;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::answer::{Answer, note_out, ok, without_proof};
+use crate::extract::{Idempotency, ItemPath, Json, NotePath};
+use crate::gate::Caller;
+
+/// What a note says.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct NoteBody {
+    /// The text.
+    body: Text,
+    /// The phase it belongs to: queue, work or review. The schema's, else the item's own, where it is not said.
+    phase: Option<Role>,
+    /// The fence of the caller's claim.
+    fence: Option<u64>,
+}
+
+/// The notes of an item.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Notes {
+    /// The notes.
+    notes: Vec<Note>,
+}
+
+/// A note that was written.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = NoteWritten)]
+pub(crate) struct NoteOut {
+    /// The note.
+    pub(crate) note: WrittenNote,
+    /// What its item still owes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) owes: Option<ItemNotes>,
+}
+
+/// List an item's notes
+#[utoipa::path(
+    get, path = "/items/{id}/notes", tag = "notes",
+    params(("id" = ItemRef, Path, description = "The item")),
+    responses((status = 200, description = "Whole notes", body = Notes)),
+)]
+pub(crate) async fn list(caller: Caller, ItemPath(item): ItemPath) -> Answer {
+    let (_, notes) = caller.engine.notes_of(&ProjectRef::Any, &item).await?;
+    ok(&Notes { notes: notes.into_iter().map(note_out).collect() })
+}
+
+/// Show a note
+#[utoipa::path(
+    get, path = "/items/{id}/notes/{key}", tag = "notes",
+    params(
+        ("id" = ItemRef, Path, description = "The item"),
+        ("key" = docket_core::model::Name, Path, description = "The note's name there"),
+    ),
+    responses((status = 200, description = "The note", body = Note)),
+)]
+pub(crate) async fn show(caller: Caller, NotePath(item, key): NotePath) -> Answer {
+    let (_, notes) = caller.engine.notes_of(&ProjectRef::Any, &item).await?;
+    let note = notes.into_iter().find(|note| note.key == key);
+    ok(&note_out(note.ok_or_else(|| no_note(&key))?))
+}
+
+/// Write a note
+#[utoipa::path(
+    put, path = "/items/{id}/notes/{key}", tag = "notes",
+    params(
+        ("id" = ItemRef, Path, description = "The item"),
+        ("key" = docket_core::model::Name, Path, description = "The note's name there"),
+    ),
+    request_body(content = NoteBody, example = json!({"body": "The lexer gives tokens with their place."})),
+    responses((status = 200, description = "Written", body = NoteOut)),
+)]
+pub(crate) async fn put(
+    caller: Caller,
+    NotePath(item, key): NotePath,
+    Idempotency(request): Idempotency,
+    Json(body): Json<NoteBody>,
+) -> Answer {
+    let note = NotePut { item, key, phase: body.phase, body: body.body, by: None, fence: body.fence.map(Fence) };
+    let put = PutNotes { project: ProjectRef::Any, notes: vec![note], atomic: true };
+    let mut put = caller.engine.run(caller.call(request), put).await?;
+    let mut note = put.notes.pop().ok_or_else(|| Error::not_found("nothing was written"))??;
+    without_proof(&mut note.by);
+    let owes = put.items.remove(&note.item);
+    ok(&NoteOut { note, owes })
+}
+
+/// Remove a note
+#[utoipa::path(
+    delete, path = "/items/{id}/notes/{key}", tag = "notes",
+    params(
+        ("id" = ItemRef, Path, description = "The item"),
+        ("key" = docket_core::model::Name, Path, description = "The note's name there"),
+    ),
+    responses((status = 204, description = "Gone")),
+)]
+pub(crate) async fn remove(caller: Caller, NotePath(item, key): NotePath, Idempotency(request): Idempotency) -> Answer {
+    let remove = RemoveNotes { project: ProjectRef::Any, ids: Vec::new(), of: Some((item, Some(key.clone()))) };
+    let removed = caller.engine.run(caller.call(request), remove).await?;
+    if removed.removed == 0 {
+        return Err(no_note(&key).into());
+    }
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn no_note(key: &docket_core::model::Name) -> Error {
+    Error::not_found(format!("no note \"{}\" on this item", docket_core::echo(key.as_str()))).at("key")
+}

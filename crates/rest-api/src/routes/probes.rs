@@ -1,0 +1,47 @@
+//! For whoever looks after the server: is it there, can it work, how much does it do.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use docket_core::Error;
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use serde_json::json;
+
+use crate::answer::{self, Answer};
+use crate::failure::Failure;
+
+/// The process is there.
+pub(crate) async fn health() -> Response {
+    (StatusCode::OK, "ok\n").into_response()
+}
+
+/// Requests can be worked on: the store answers, and nobody told the server to stop.
+pub(crate) async fn ready(State(shared): answer::State) -> Response {
+    if shared.is_ready().await {
+        (StatusCode::OK, "ready\n").into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready\n").into_response()
+    }
+}
+
+/// Counts for Prometheus.
+pub(crate) async fn metrics(State(shared): answer::State) -> Response {
+    let (working, waiting) = shared.turns.free();
+    let limits = shared.limits;
+    let ready = shared.is_ready().await;
+    let text = shared.metrics.render(limits.in_flight - working, limits.waiters - waiting, ready);
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+}
+
+/// How a client gets a token (RFC 9728), where tokens are taken.
+pub(crate) async fn metadata(State(shared): answer::State) -> Answer {
+    let Some(resource) = shared.gate.resource() else {
+        return Err(Failure::from(Error::not_found("this server takes no tokens")));
+    };
+    answer::ok(&json!({
+        "resource": resource.resource,
+        "authorization_servers": resource.authorization_servers,
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Docket",
+    }))
+}

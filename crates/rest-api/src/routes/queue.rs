@@ -1,0 +1,191 @@
+//! Ready work: show it, and claim the best of it, at once or when there is some.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use axum::extract::State;
+use docket_core::command::{ClaimNext, Held, Wanted};
+use docket_core::model::{ItemId, ItemRef, Name, Role, Slug, Tag, Ttl};
+use docket_core::query::NextQuery;
+use docket_core::{Error, Reason, limits};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::answer::{self, Answer, ItemOut, ok, page};
+use crate::extract::{Idempotency, MaybeJson, Query};
+use crate::gate::Caller;
+use crate::turn::Turn;
+
+/// How many items the queue shows when nobody says how many.
+const SHOWN: usize = 10;
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct QueueQuery {
+    /// Of this project; may be left out where there is one.
+    project: Option<Slug>,
+    /// In this role; `queue` where it is not said.
+    role: Option<Role>,
+    /// Directly beneath this item.
+    #[param(value_type = Option<String>)]
+    parent: Option<ItemRef>,
+    /// Anywhere beneath this item.
+    #[param(value_type = Option<String>)]
+    under: Option<ItemRef>,
+    /// With one of these tags, separated by commas.
+    #[param(style = Form, explode = false)]
+    tags: Vec<Tag>,
+    /// Of this type.
+    item_type: Option<Name>,
+    /// Also what is claimed.
+    include_claimed: bool,
+    /// How many, from 1 to 200; 10 where it is not said.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<i64>,
+}
+
+/// Ready work, the best first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Queue {
+    /// The items.
+    items: Vec<ReadyOut>,
+}
+
+/// An item that could be worked on.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ReadyItem)]
+pub(crate) struct ReadyOut {
+    /// The item.
+    item: ItemOut,
+    /// Whether somebody is on it.
+    is_claimed: bool,
+}
+
+/// What work is wanted, and for how long.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct ClaimNextBody {
+    /// Of this project; may be left out where there is one.
+    project: Option<Slug>,
+    /// In this role; `queue` where it is not said.
+    role: Option<Role>,
+    /// Directly beneath this item.
+    parent: Option<ItemRef>,
+    /// Anywhere beneath this item.
+    under: Option<ItemRef>,
+    /// With one of these tags.
+    tags: Vec<Tag>,
+    /// Of this type.
+    item_type: Option<Name>,
+    /// What the agent can do: work that needs more is left to others.
+    capabilities: BTreeSet<Name>,
+    /// How long; the workflow's default where it is not said.
+    ttl_seconds: Option<Ttl>,
+    /// How long to wait for work when there is none, at most 60,000.
+    #[schema(minimum = 0, maximum = 60000)]
+    wait_ms: u64,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Offer)]
+pub(crate) struct OfferOut {
+    /// The claim, if there was work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<Held>,
+    /// The item it is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    item: Option<ItemOut>,
+    /// How many ready items were passed over, because they collide with live claims or ask for more.
+    passed_over: usize,
+    /// Earlier claims that ended because the agent may hold no more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    auto_released: Vec<ItemId>,
+}
+
+/// Show ready work
+#[utoipa::path(
+    get, path = "/queue", tag = "queue", params(QueueQuery),
+    responses((status = 200, description = "The best first", body = Queue)),
+)]
+pub(crate) async fn queue(State(shared): answer::State, caller: Caller, Query(query): Query<QueueQuery>) -> Answer {
+    let wanted = NextQuery {
+        project: shared.project(&caller, query.project.as_ref()).await?,
+        role: query.role.unwrap_or(Role::Queue),
+        parent: query.parent,
+        under: query.under,
+        tags: query.tags,
+        item_type: query.item_type,
+        include_claimed: query.include_claimed,
+        limit: page(query.limit, SHOWN)?,
+    };
+    if let Some(slug) = &query.project {
+        shared.scope(&caller, Some(slug)).await?;
+    }
+    let ready = caller.engine.next(&wanted).await?;
+    let keys = shared.keys(&caller.engine, ready.iter().map(|ready| &ready.item)).await;
+    let items = ready
+        .into_iter()
+        .map(|ready| ReadyOut { item: ItemOut::listed(ready.item, &keys), is_claimed: ready.is_claimed });
+    ok(&Queue { items: items.collect() })
+}
+
+/// Claim the best ready work
+///
+/// Two agents never get the same item. With `waitMs` the answer comes when there is work, or when the time is over.
+#[utoipa::path(
+    post, path = "/queue/claim", tag = "queue",
+    request_body(content = ClaimNextBody, example = json!({"tags": ["backend"], "ttlSeconds": 900, "waitMs": 1000})),
+    responses((status = 200, description = "The claim; nothing where nothing is ready", body = OfferOut)),
+)]
+pub(crate) async fn claim_next(
+    State(shared): answer::State,
+    caller: Caller,
+    turn: Turn,
+    Idempotency(request): Idempotency,
+    MaybeJson(body): MaybeJson<ClaimNextBody>,
+) -> Answer {
+    if body.wait_ms > limits::WAIT_MS {
+        let message = format!("waitMs must be at most {}, not {}", limits::WAIT_MS, body.wait_ms);
+        return Err(Error::validation(Reason::BadValue, message).at("waitMs").into());
+    }
+    let command = ClaimNext {
+        project: shared.project(&caller, body.project.as_ref()).await?,
+        wanted: Wanted {
+            role: body.role.unwrap_or(Role::Queue),
+            parent: body.parent,
+            under: body.under,
+            tags: body.tags,
+            item_type: body.item_type,
+            capabilities: body.capabilities,
+        },
+        ttl: body.ttl_seconds,
+    };
+    let patience = Duration::from_millis(body.wait_ms);
+    let _waiting = if patience.is_zero() { None } else { Some(turn.wait()?) };
+    let stop = shared.stopping.subscribe();
+    // Whoever waits when the server stops is told that there is nothing yet, and asks another one.
+    let sleep = move |time: Duration| {
+        let mut stop = stop.clone();
+        async move {
+            tokio::select! {
+                () = tokio::time::sleep(time) => {}
+                _ = stop.wait_for(|stopping| *stopping), if time == patience => {}
+            }
+        }
+    };
+    let offer = caller.engine.claim_next_waiting(caller.call(request), command, patience, sleep).await?;
+    let item = match offer.item {
+        Some(item) => Some(shared.whole(&caller.engine, *item).await),
+        None => None,
+    };
+    ok(&OfferOut {
+        held: offer.held.map(|held| *held),
+        item,
+        passed_over: offer.passed_over,
+        auto_released: offer.auto_released,
+    })
+}

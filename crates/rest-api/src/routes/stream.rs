@@ -1,0 +1,159 @@
+//! Events as they happen, over a connection that stays open (server-sent events).
+//!
+//! A stream reads from the store when something was committed, never because time has passed, and no further than its reader:
+//! between them lie a few pieces at the most. A reader that does not take them in time is let go, and resumes with
+//! `Last-Event-ID` where it was.
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use docket_core::model::Event;
+use docket_core::store::EventFilter;
+use docket_core::{Error, Reason, limits};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use http_body_util::channel::{Channel, Sender};
+
+use super::events::{EventsQuery, filter};
+use crate::answer::{self, Answer, event_out};
+use crate::app::Shared;
+use crate::extract::Query;
+use crate::gate::Caller;
+use crate::limits::{HEARTBEAT, STREAM_PAUSE};
+use crate::metrics::Present;
+use crate::turn::{Turn, Waiting};
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Pieces between a stream and its reader.
+const PIECES: usize = 4;
+/// Events in one piece.
+const EVENTS: usize = 64;
+
+/// Follow events as they happen
+///
+/// Each has its number as `id`, its verb as `event` and itself as `data`. A stream begins after `Last-Event-ID` or `after`,
+/// else with what happens from now on, and says that it is alive every 15 seconds.
+#[utoipa::path(
+    get, path = "/events/stream", tag = "events",
+    params(EventsQuery, ("Last-Event-ID" = Option<u64>, Header, description = "The number of the last event that was seen")),
+    responses((status = 200, description = "Events without end", content_type = "text/event-stream", body = String)),
+)]
+pub(crate) async fn stream(
+    State(shared): answer::State,
+    caller: Caller,
+    turn: Turn,
+    headers: HeaderMap,
+    Query(query): Query<EventsQuery>,
+) -> Answer {
+    begin(shared, caller, turn, &headers, query).await
+}
+
+pub(crate) async fn begin(
+    shared: Arc<Shared>,
+    caller: Caller,
+    turn: Turn,
+    headers: &HeaderMap,
+    query: EventsQuery,
+) -> Answer {
+    let last = match headers.get(LAST_EVENT_ID) {
+        None => query.after,
+        Some(given) => {
+            let number = given.to_str().ok().and_then(|given| given.parse().ok());
+            Some(number.ok_or_else(|| {
+                Error::validation(Reason::BadValue, "Last-Event-ID must be the number of an event").at("Last-Event-ID")
+            })?)
+        }
+    };
+    let head = caller.engine.head().await?;
+    let filter = EventFilter {
+        after: Some(last.unwrap_or(head)),
+        newest_first: false,
+        limit: EVENTS.min(limits::PAGE),
+        ..filter(&shared, &caller, &query).await?
+    };
+    let waiting = turn.wait()?;
+    let (sender, body) = Channel::<Bytes, Infallible>::new(PIECES);
+    tokio::spawn(follow(shared, caller, filter, sender, waiting));
+    let mut response: Response = Body::new(body).into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Some proxies keep back what they have until there is enough of it.
+    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+async fn follow(
+    shared: Arc<Shared>,
+    caller: Caller,
+    mut filter: EventFilter,
+    mut sender: Sender<Bytes, Infallible>,
+    _waiting: Waiting,
+) {
+    let _present = Present::new(&shared.metrics.streams);
+    let patience = shared.limits.stall_timeout;
+    let mut piece = Bytes::from_static(b"retry: 2000\n\n");
+    loop {
+        match tokio::time::timeout(patience, sender.send_data(piece)).await {
+            Ok(Ok(())) => {}
+            // The reader has gone.
+            Ok(Err(_)) => return,
+            Err(_) => {
+                shared.metrics.lagged.fetch_add(1, Ordering::Relaxed);
+                tracing::info!("a stream was ended: its reader lagged behind");
+                return;
+            }
+        }
+        piece = tokio::select! {
+            found = next(&caller, &mut filter) => match found {
+                Ok(events) => written(events),
+                Err(error) => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "a stream was ended");
+                    // The reader comes back by itself, and misses nothing.
+                    return;
+                }
+            },
+            () = tokio::time::sleep(HEARTBEAT) => Bytes::from_static(b": alive\n\n"),
+            () = shared.stopped() => return,
+        };
+    }
+}
+
+/// The next events, whenever they come.
+async fn next(caller: &Caller, filter: &mut EventFilter) -> Result<Vec<Event>, Error> {
+    loop {
+        let after = filter.after.unwrap_or(0);
+        let events = caller.engine.events(filter).await?;
+        if let Some(last) = events.last() {
+            filter.after = Some(last.seq);
+            return Ok(events);
+        }
+        let head = caller.engine.changed(after).await?;
+        // A burst is read at once.
+        tokio::time::sleep(STREAM_PAUSE).await;
+        let events = caller.engine.events(filter).await?;
+        if let Some(last) = events.last() {
+            filter.after = Some(last.seq);
+            return Ok(events);
+        }
+        // What others did, and this stream is not about, need not be looked at again.
+        filter.after = Some(head);
+    }
+}
+
+fn written(events: Vec<Event>) -> Bytes {
+    let mut text = String::new();
+    for event in events {
+        let event = event_out(event);
+        // An event is plain data with text keys: it can always be written.
+        let data = serde_json::to_string(&event).unwrap_or_default();
+        // Writing to a string does not fail.
+        _ = write!(text, "id: {}\nevent: {}\ndata: {data}\n\n", event.seq, event.verb.as_str());
+    }
+    Bytes::from(text)
+}

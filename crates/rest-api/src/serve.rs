@@ -1,0 +1,138 @@
+//! Takes connections until it is told to stop, then lets what is under way end.
+//!
+//! HTTP/1.1 alone is spoken: what needs more stands before us. axum's own loop knows no limit on how long a head may take and
+//! leaves Nagle's algorithm on; this one has a limit for everything a client can do slowly, often or not at all.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tower::ServiceExt;
+
+use crate::app::App;
+use crate::connection::Impatient;
+use crate::metrics::Present;
+
+/// How long to leave the listener alone after it failed: mostly there are no file descriptors left.
+const REST: Duration = Duration::from_millis(50);
+/// How long waits of other protocols go on once the server is told to stop.
+const GRACE: Duration = Duration::from_secs(3);
+/// What somebody is told for whom there is no place.
+const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n\
+content-length: 150\r\n\r\n{\"error\":{\"kind\":\"shedding\",\"code\":\"UNAVAILABLE\",\"reason\":\"overloaded\",\"message\":\"too many connections\",\
+\"retryAfterMs\":1000,\"requestId\":\"connection\"}}";
+
+/// Serves connections until `stop` resolves; returns when everything under way has ended, or the time for it is over.
+pub async fn serve(listener: TcpListener, app: App, stop: impl Future<Output = ()> + Send) -> io::Result<()> {
+    let limits = app.shared.limits;
+    let places = Arc::new(Semaphore::new(limits.connections));
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(REST).await;
+                continue;
+            }
+        };
+        // Without it an answer in two pieces waits for the other side's delayed acknowledgement.
+        _ = stream.set_nodelay(true);
+        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+            tokio::spawn(connection(stream, app.clone(), place));
+        } else {
+            app.shared.metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(turn_away(stream));
+        }
+    }
+    drop(listener);
+    app.shared.stopping.send_replace(true);
+    tracing::info!("stopping: what is under way may end");
+    drain(&app, &places).await;
+    Ok(())
+}
+
+/// Waits until every connection has ended, for as long as that may take.
+async fn drain(app: &App, places: &Semaphore) {
+    let limits = app.shared.limits;
+    let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
+    let ended = async {
+        // It is closed by nobody.
+        _ = places.acquire_many(all).await;
+    };
+    let close_others = async {
+        tokio::time::sleep(GRACE.min(limits.drain)).await;
+        if let Some(mcp) = &app.shared.mcp {
+            mcp.close();
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = ended => {}
+        () = close_others => {}
+        () = tokio::time::sleep(limits.drain) => tracing::warn!("some requests did not end in time"),
+    }
+}
+
+async fn connection(stream: TcpStream, app: App, _place: OwnedSemaphorePermit) {
+    let shared = Arc::clone(&app.shared);
+    let _present = Present::new(&shared.metrics.connections);
+    let limits = shared.limits;
+    let router = app.router;
+    let service = hyper::service::service_fn(move |request: http::Request<Incoming>| {
+        router.clone().oneshot(request.map(Body::new))
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        .max_buf_size(limits.header_bytes.max(8192))
+        .max_headers(limits.headers)
+        .serve_connection(TokioIo::new(Impatient::new(stream, limits.stall_timeout)), service);
+    let mut served = std::pin::pin!(served);
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        () = shared.stopped() => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    if let Err(error) = ended {
+        // What clients do to their connections is their affair.
+        tracing::debug!(error = &error as &dyn std::error::Error, "a connection ended early");
+    }
+}
+
+async fn turn_away(mut stream: TcpStream) {
+    let told = async {
+        _ = stream.write_all(FULL.as_bytes()).await;
+        _ = stream.shutdown().await;
+    };
+    _ = tokio::time::timeout(Duration::from_secs(1), told).await;
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn who_is_turned_away_gets_a_whole_answer() {
+        let (head, body) = super::FULL.split_once("\r\n\r\n").expect("a head and a body");
+        assert!(
+            head.contains(&format!("content-length: {}\r\n", body.len()))
+                || head.ends_with(&format!("content-length: {}", body.len())),
+            "{}",
+            body.len()
+        );
+        assert!(serde_json::from_str::<serde_json::Value>(body).is_ok());
+    }
+}

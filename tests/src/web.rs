@@ -1,0 +1,311 @@
+//! The real program as a server over HTTP, and a small client that shows every byte.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::program::docket;
+
+/// How long an answer may take before the test gives up.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A running `docket serve`.
+#[derive(Debug)]
+pub struct Web {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its database.
+    pub database: PathBuf,
+    folder: Option<tempfile::TempDir>,
+}
+
+/// What was answered.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// The headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// A header's value; empty when it is not there.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str())
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
+    }
+
+    /// The body of an answer that must have this status.
+    pub fn with(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
+        if self.body.is_empty() { Value::Null } else { self.json() }
+    }
+
+    /// The error of an answer that must have this status; the envelope is checked here once for all tests.
+    pub fn error(&self, status: u16) -> Value {
+        let whole = self.with(status);
+        let error = whole["error"].clone();
+        assert_eq!(whole.as_object().map(serde_json::Map::len), Some(1), "{whole}");
+        for field in ["kind", "code", "reason", "message", "requestId"] {
+            assert!(error[field].is_string(), "no {field} in {whole}");
+        }
+        assert_eq!(error["requestId"], self.header("x-request-id"), "{whole}");
+        assert!(error["message"].as_str().is_some_and(|message| message.chars().count() < 1000), "{whole}");
+        error
+    }
+
+    /// The reason of an error that must have this status.
+    pub fn reason(&self, status: u16) -> String {
+        self.error(status)["reason"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+impl Web {
+    /// A server on a new database.
+    pub fn start() -> Self {
+        Self::start_with("", |_| {})
+    }
+
+    /// The same with a `docket.toml` and a changed command.
+    pub fn start_with(toml: &str, change: impl FnOnce(&mut Command)) -> Self {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
+        if !toml.is_empty() {
+            std::fs::write(folder.path().join("docket.toml"), toml)
+                .unwrap_or_else(|error| panic!("docket.toml: {error}"));
+        }
+        let mut web = Self::on(&folder.path().join("work.db"), change);
+        web.folder = Some(folder);
+        web
+    }
+
+    /// A server on a database that others may use too.
+    pub fn on(database: &Path, change: impl FnOnce(&mut Command)) -> Self {
+        let mut command = command(database);
+        command.args(["--json", "serve", "--listen", "127.0.0.1:0"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        change(&mut command);
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("it does not start: {error}"));
+        let mut line = String::new();
+        let output = child.stdout.take().unwrap_or_else(|| panic!("no pipe"));
+        BufReader::new(output).read_line(&mut line).unwrap_or_else(|error| panic!("no line: {error}"));
+        let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let url = told["url"].as_str().unwrap_or_default();
+        let address = url.trim_start_matches("http://").parse();
+        let address = address.unwrap_or_else(|error| panic!("{error}: {line}"));
+        Self { child, address, database: database.to_owned(), folder: None }
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal by name, such as `TERM`.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status();
+        assert!(sent.is_ok_and(|status| status.success()), "no signal");
+    }
+
+    /// Waits for the end of the process; says with which code.
+    pub fn end(&mut self, within: Duration) -> Option<i32> {
+        let begun = Instant::now();
+        while begun.elapsed() < within {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    /// A connection, for tests that write bytes themselves.
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap_or_else(|error| panic!("no connection: {error}"));
+        stream.set_read_timeout(Some(PATIENCE)).unwrap_or_else(|error| panic!("{error}"));
+        stream.set_nodelay(true).unwrap_or_else(|error| panic!("{error}"));
+        stream
+    }
+
+    /// Sends these bytes and reads everything that comes until the server closes.
+    pub fn raw(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut stream = self.connect();
+        // The server may have closed before it has read all.
+        let _ = stream.write_all(bytes);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        answer
+    }
+
+    /// A request to `/api/v1`, with more headers and a body.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Reply {
+        self.to(method, &format!("/api/v1{path}"), headers, body)
+    }
+
+    /// A request to any address.
+    pub fn to(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Reply {
+        let mut request = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            let _ = write!(request, "host: {}\r\n", self.address);
+        }
+        for (name, value) in headers {
+            let _ = write!(request, "{name}: {value}\r\n");
+        }
+        if let Some(body) = body {
+            if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+                request.push_str("content-type: application/json\r\n");
+            }
+            let _ = write!(request, "content-length: {}\r\n", body.len());
+        }
+        request.push_str("\r\n");
+        let mut bytes = request.into_bytes();
+        bytes.extend_from_slice(body.unwrap_or_default());
+        parse(&self.raw(&bytes))
+    }
+
+    /// Reads a resource.
+    pub fn get(&self, path: &str) -> Reply {
+        self.send("GET", path, &[], None)
+    }
+
+    /// Sends JSON.
+    pub fn json(&self, method: &str, path: &str, body: &Value) -> Reply {
+        self.send(method, path, &[], Some(body.to_string().as_bytes()))
+    }
+
+    /// Posts JSON.
+    pub fn post(&self, path: &str, body: &Value) -> Reply {
+        self.json("POST", path, body)
+    }
+
+    /// Removes a resource.
+    pub fn delete(&self, path: &str) -> Reply {
+        self.send("DELETE", path, &[], None)
+    }
+
+    /// Makes an item; returns its key.
+    pub fn item(&self, title: &str) -> String {
+        let made = self.post("/items", &serde_json::json!({ "title": title })).with(201);
+        made["item"]["key"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The program on a database, away from anybody's own configuration.
+pub fn command(database: &Path) -> Command {
+    let mut command = Command::new(docket());
+    command.arg("--db").arg(format!("sqlite:{}", database.display()));
+    command.current_dir(database.parent().unwrap_or(Path::new("/")));
+    for name in ["DOCKET_DB", "DOCKET_ACTOR", "DOCKET_CONFIG", "DOCKET_LOG", "RUST_LOG"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Reads one whole answer.
+pub fn parse(bytes: &[u8]) -> Reply {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
+    let end = end.unwrap_or_else(|| panic!("no head: {:?}", String::from_utf8_lossy(bytes)));
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let mut lines = head.split("\r\n");
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|status| status.parse().ok());
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let rest = &bytes[end + 4..];
+    let chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+    let body = if chunked { unchunk(rest) } else { rest.to_vec() };
+    Reply { status: status.unwrap_or_else(|| panic!("no status: {head}")), headers, body }
+}
+
+fn unchunk(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = rest.windows(2).position(|window| window == b"\r\n") {
+        let size = usize::from_str_radix(String::from_utf8_lossy(&rest[..end]).trim(), 16).unwrap_or(0);
+        let from = end + 2;
+        if size == 0 || rest.len() < from + size {
+            break;
+        }
+        body.extend_from_slice(&rest[from..from + size]);
+        rest = rest.get(from + size + 2..).unwrap_or_default();
+    }
+    body
+}
+
+/// A live stream of events.
+#[derive(Debug)]
+pub struct Stream {
+    reader: BufReader<TcpStream>,
+}
+
+/// One event of a stream.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// Its number.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// The event itself.
+    pub data: Value,
+}
+
+impl Stream {
+    /// Opens a stream; `headers` may say where to go on.
+    pub fn open(web: &Web, path: &str, headers: &[(&str, &str)]) -> Self {
+        let mut stream = web.connect();
+        let mut request = format!("GET /api/v1{path} HTTP/1.1\r\nhost: {}\r\n", web.address);
+        for (name, value) in headers {
+            let _ = write!(request, "{name}: {value}\r\n");
+        }
+        request.push_str("\r\n");
+        stream.write_all(request.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        let mut reader = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            let read = reader.read_line(&mut head).unwrap_or_else(|error| panic!("{error}"));
+            assert!(read > 0, "the stream ended in its head: {head}");
+        }
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        assert!(head.to_ascii_lowercase().contains("text/event-stream"), "{head}");
+        Self { reader }
+    }
+
+    /// The next event; none when the stream ends.
+    pub fn next_event(&mut self) -> Option<Sent> {
+        let mut sent = Sent { id: 0, name: String::new(), data: Value::Null };
+        loop {
+            let mut line = String::new();
+            if self.reader.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            let line = line.trim_end();
+            if let Some(id) = line.strip_prefix("id: ") {
+                sent.id = id.parse().ok()?;
+            } else if let Some(name) = line.strip_prefix("event: ") {
+                name.clone_into(&mut sent.name);
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                sent.data = serde_json::from_str(data).ok()?;
+                return Some(sent);
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The compose file: well formed, whole, and of one mind with the proxy's file.
+
+use serde_json::Value;
+
+use super::{PORT, path, read};
+
+fn compose() -> Value {
+    serde_saphyr::from_str(&read("deploy/compose.yaml")).expect("YAML")
+}
+
+fn services(compose: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    compose["services"].as_object().expect("services").iter()
+}
+
+fn texts(list: &Value) -> Vec<&str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+#[test]
+fn what_it_names_is_there() {
+    let compose = compose();
+    for (name, service) in services(&compose) {
+        let image = service["image"].as_str().unwrap_or_else(|| panic!("{name} has no image: {service}"));
+        assert!(image.split_once(':').is_some_and(|(_, tag)| tag != "latest"), "{name}: {image} is not pinned");
+        for volume in texts(&service["volumes"]) {
+            let source = volume.split(':').next().unwrap_or_default();
+            let there = match source.strip_prefix("./") {
+                // What an operator puts there is kept out of git.
+                Some(file) if file.starts_with("certs/") => read(".gitignore").contains("/deploy/certs\n"),
+                Some(file) => path("deploy").join(file).is_file(),
+                None => compose["volumes"].get(source).is_some(),
+            };
+            assert!(there, "{name} mounts {source}");
+        }
+        for network in texts(&service["networks"]) {
+            assert!(compose["networks"].get(network).is_some(), "{name} is on {network}");
+        }
+        if let Some(context) = service["build"]["context"].as_str() {
+            assert!(path("deploy").join(context).join("Dockerfile").is_file(), "{name} is built from {context}");
+        }
+    }
+    let example = read("deploy/.env.example");
+    let upper = |c: char| c.is_ascii_uppercase() || c == '_';
+    for variable in read("deploy/compose.yaml").split("${").skip(1) {
+        let name = variable.split(|c| !upper(c)).next().unwrap_or_default();
+        assert!(example.lines().any(|line| line.starts_with(&format!("{name}="))), "{name} is not in .env.example");
+    }
+}
+
+#[test]
+fn only_the_proxy_can_be_reached() {
+    let compose = compose();
+    for (name, service) in services(&compose) {
+        assert_eq!(name == "proxy", service.get("ports").is_some(), "{name}: ports");
+    }
+    assert_eq!(compose["networks"]["data"]["internal"], true);
+    assert_eq!(texts(&compose["services"]["db"]["networks"]), ["data"]);
+}
+
+#[test]
+fn the_proxy_knows_every_replica() {
+    let compose = compose();
+    let replicas: Vec<(&String, &Value)> = services(&compose).filter(|(name, _)| name.starts_with("docket-")).collect();
+    assert_eq!(replicas.len(), 2);
+    assert_eq!(replicas[0].1, replicas[1].1, "replicas are alike");
+    assert_eq!(replicas[0].1["environment"]["DOCKET_CONFIG"], "/etc/docket/docket.toml");
+    let proxy = read("deploy/haproxy.cfg");
+    let servers: Vec<&str> = proxy.lines().filter_map(|line| line.trim().strip_prefix("server ")).collect();
+    let wanted: Vec<String> = replicas.iter().map(|(name, _)| format!("{name} {name}:{PORT}")).collect();
+    assert_eq!(servers, wanted);
+    let settings = read("deploy/docket.toml");
+    for (name, _) in replicas {
+        assert!(settings.contains(&format!("\"{name}\"")), "Prometheus asks {name} by that name");
+    }
+}

@@ -1,0 +1,166 @@
+//! Where keys come from: files, servers that hang, fail, redirect, flood, lie and rotate.
+
+use std::time::{Duration, Instant};
+
+use docket_core::model::VerificationStatus;
+use docket_core::proof::ProofVerifier;
+use docket_identity::{JwksSettings, JwksVerifier};
+use serde_json::json;
+
+use crate::proofs::{base64, name, settings};
+use crate::server::{KeyServer, Mood};
+use crate::sign::{Signer, claims, set};
+
+/// Settings under which keys are old at once and may be fetched again at once.
+fn restless(server: &KeyServer) -> JwksSettings {
+    JwksSettings { cache_ttl: Duration::ZERO, refresh_pause: Duration::ZERO, ..settings(server) }
+}
+
+async fn status(verifier: &JwksVerifier, signer: &Signer) -> VerificationStatus {
+    verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await.status
+}
+
+#[tokio::test]
+async fn a_server_that_misbehaves_leaves_the_keys_we_have() {
+    let signer = Signer::new("k1");
+    let victim = KeyServer::start(Mood::Body(set(&[&Signer::new("k1")]))).await;
+    for (what, mood) in [
+        ("500", Mood::Status(500)),
+        ("a redirect", Mood::Redirect(format!("{}/keys", victim.address))),
+        ("a flood", Mood::Flood),
+        ("no JSON", Mood::Body("<html>".to_owned())),
+        ("no keys", Mood::Body(json!({ "keys": [] }).to_string())),
+        ("two of one id", Mood::Body(set(&[&Signer::new("k1"), &Signer::new("k1")]))),
+        ("nothing", Mood::Body(String::new())),
+    ] {
+        let server = KeyServer::start(Mood::Body(set(&[&signer]))).await;
+        let verifier = JwksVerifier::new(restless(&server)).await.expect("a verifier");
+        server.be(mood.clone()).await;
+        let begun = Instant::now();
+        let record = verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await;
+        assert!(begun.elapsed() < Duration::from_secs(6), "{what}");
+        assert_eq!(record.status, VerificationStatus::Verified, "{what}: {record:?}");
+        assert_eq!(record.metadata["verifiedFromCache"], "true", "{what}");
+        assert!(record.metadata.contains_key("cacheAgeSeconds"), "{what}");
+        server.be(Mood::Body(set(&[&signer]))).await;
+        let record = verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await;
+        assert!(record.metadata.is_empty(), "{what}: it came back: {record:?}");
+        let strict = JwksSettings { stale_on_error: false, ..restless(&server) };
+        let strict = JwksVerifier::new(strict).await.expect("a verifier");
+        server.be(mood).await;
+        let record = strict.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await;
+        assert_eq!(record.status, VerificationStatus::Unavailable, "{what}: {record:?}");
+        assert_eq!(record.metadata["failureKind"], "network", "{what}");
+    }
+    assert_eq!(victim.asked(), 0, "no redirect is followed");
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_waited_for_five_seconds() {
+    let signer = Signer::new("k1");
+    let server = KeyServer::start(Mood::Body(set(&[&signer]))).await;
+    let verifier = JwksVerifier::new(restless(&server)).await.expect("a verifier");
+    server.be(Mood::Hang).await;
+    let begun = Instant::now();
+    assert_eq!(status(&verifier, &signer).await, VerificationStatus::Verified);
+    let waited = begun.elapsed();
+    assert!(waited > Duration::from_secs(4) && waited < Duration::from_secs(7), "{waited:?}");
+}
+
+#[tokio::test]
+async fn keys_that_are_too_old_count_no_more() {
+    let signer = Signer::new("k1");
+    let server = KeyServer::start(Mood::Body(set(&[&signer]))).await;
+    let aging = JwksSettings { max_age: Duration::from_millis(200), ..restless(&server) };
+    let verifier = JwksVerifier::new(aging).await.expect("a verifier");
+    server.be(Mood::Status(503)).await;
+    assert_eq!(status(&verifier, &signer).await, VerificationStatus::Verified);
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    assert_eq!(status(&verifier, &signer).await, VerificationStatus::Unavailable);
+}
+
+#[tokio::test]
+async fn a_new_key_is_found_by_one_fetch_however_many_ask() {
+    let (old, new) = (Signer::new("k1"), Signer::new("k2"));
+    let server = KeyServer::start(Mood::Body(set(&[&old]))).await;
+    let patient = JwksSettings { refresh_pause: Duration::from_millis(300), ..settings(&server) };
+    let verifier = std::sync::Arc::new(JwksVerifier::new(patient).await.expect("a verifier"));
+    server.be(Mood::Body(set(&[&old, &new]))).await;
+    assert_eq!(status(&verifier, &new).await, VerificationStatus::Rejected, "asked a moment ago");
+    assert_eq!(server.asked(), 1);
+    tokio::time::sleep(Duration::from_millis(350)).await;
+    let token = new.sign(&claims(json!({})));
+    let asking: Vec<_> = (0..50)
+        .map(|_| {
+            let (verifier, token) = (std::sync::Arc::clone(&verifier), token.clone());
+            tokio::spawn(async move { verifier.verify(&name("agent-1"), Some(&token)).await.status })
+        })
+        .collect();
+    for answer in asking {
+        assert_eq!(answer.await.expect("an answer"), VerificationStatus::Verified);
+    }
+    assert_eq!(server.asked(), 2, "one fetch for all of them");
+    assert_eq!(status(&verifier, &old).await, VerificationStatus::Verified);
+}
+
+#[tokio::test]
+async fn discovery_names_the_keys_and_the_issuer() {
+    let signer = Signer::new("k1");
+    let mood = Mood::Discovery { issuer: "https://issuer".to_owned(), keys: set(&[&signer]) };
+    let server = KeyServer::start(mood).await;
+    let discovery = Some(format!("{}/.well-known/openid-configuration", server.address));
+    let found = JwksSettings { oidc_discovery: discovery, jwks_uri: None, issuer: None, ..settings(&server) };
+    let verifier = JwksVerifier::new(found.clone()).await.expect("a verifier");
+    assert_eq!(status(&verifier, &signer).await, VerificationStatus::Verified);
+    let wrong = signer.sign(&claims(json!({ "iss": "https://elsewhere" })));
+    let record = verifier.verify(&name("agent-1"), Some(&wrong)).await;
+    assert_eq!(record.status, VerificationStatus::Rejected);
+    let explicit = JwksSettings { issuer: Some("https://elsewhere".to_owned()), ..found };
+    let verifier = JwksVerifier::new(explicit).await.expect("a verifier");
+    let record = verifier.verify(&name("agent-1"), Some(&wrong)).await;
+    assert_eq!(record.status, VerificationStatus::Verified, "what is set goes before what is discovered: {record:?}");
+}
+
+#[tokio::test]
+async fn keys_of_a_file_count_beside_those_of_a_server() {
+    let (fetched, filed) = (Signer::new("k1"), Signer::new("k2"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("jwks.json");
+    std::fs::write(&path, set(&[&filed])).expect("a file");
+    let server = KeyServer::start(Mood::Body(set(&[&fetched]))).await;
+    let both = JwksSettings { jwks_path: Some(path.clone()), ..settings(&server) };
+    let verifier = JwksVerifier::new(both).await.expect("a verifier");
+    for signer in [&fetched, &filed] {
+        assert_eq!(status(&verifier, signer).await, VerificationStatus::Verified);
+    }
+    let alone = JwksSettings { jwks_path: Some(path), jwks_uri: None, ..settings(&server) };
+    let verifier = JwksVerifier::new(alone).await.expect("a verifier");
+    assert_eq!(status(&verifier, &filed).await, VerificationStatus::Verified);
+    assert_eq!(status(&verifier, &fetched).await, VerificationStatus::Rejected);
+}
+
+#[tokio::test]
+async fn what_could_verify_nothing_does_not_start() {
+    let server = KeyServer::start(Mood::Body(json!({ "keys": [] }).to_string())).await;
+    let error = JwksVerifier::new(settings(&server)).await.expect_err("no keys");
+    assert!(error.to_string().contains("no key"), "{error}");
+    let weak = json!({ "keys": [{ "kty": "RSA", "kid": "w", "n": base64(&[0xc3; 64]), "e": "AQAB", "alg": "RS256" }] });
+    server.be(Mood::Body(weak.to_string())).await;
+    JwksVerifier::new(settings(&server)).await.expect_err("a weak key alone");
+    let shared = json!({ "keys": [{ "kty": "oct", "kid": "s", "k": base64(&[7; 32]) }] });
+    server.be(Mood::Body(shared.to_string())).await;
+    JwksVerifier::new(settings(&server)).await.expect_err("a shared secret alone");
+    let nowhere = JwksSettings { jwks_path: Some("/nowhere/jwks.json".into()), ..JwksSettings::default() };
+    JwksVerifier::new(nowhere).await.expect_err("no file");
+    JwksVerifier::new(JwksSettings::default()).await.expect_err("no keys at all");
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_at_the_start_is_unavailable_until_it_comes() {
+    let signer = Signer::new("k1");
+    let server = KeyServer::start(Mood::Status(503)).await;
+    let verifier = JwksVerifier::new(restless(&server)).await.expect("it may come back");
+    assert_eq!(status(&verifier, &signer).await, VerificationStatus::Unavailable);
+    server.be(Mood::Body(set(&[&signer]))).await;
+    assert_eq!(status(&verifier, &signer).await, VerificationStatus::Verified);
+}

@@ -1,0 +1,158 @@
+//! MCP over HTTP, for clients of every revision that is served, without anything kept between requests.
+
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use docket_tests::web::{Reply, Web};
+use serde_json::{Value, json};
+
+const ACCEPT: (&str, &str) = ("accept", "application/json, text/event-stream");
+
+fn rpc(web: &Web, path: &str, headers: &[(&str, &str)], message: &Value) -> Reply {
+    let headers: Vec<(&str, &str)> = headers.iter().copied().chain([ACCEPT]).collect();
+    web.to("POST", path, &headers, Some(message.to_string().as_bytes()))
+}
+
+fn call(tool: &str, arguments: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+}
+
+#[test]
+fn clients_of_each_revision_are_served() {
+    let web = Web::start();
+    for revision in ["2025-06-18", "2025-11-25"] {
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}});
+        let opened = rpc(&web, "/mcp", &[], &hello);
+        assert_eq!(opened.with(200)["result"]["protocolVersion"], json!(revision));
+        assert_eq!(opened.header("mcp-session-id"), "", "no session is made");
+        let version = [("mcp-protocol-version", revision)];
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(rpc(&web, "/mcp", &version, &ready).status, 202);
+        let tools =
+            rpc(&web, "/mcp/task-orchestrator", &version, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
+        assert_eq!(tools.with(200)["result"]["tools"].as_array().map(Vec::len), Some(14));
+        let made = rpc(
+            &web,
+            "/mcp",
+            &version,
+            &call("manage_items", json!({"operation": "create", "items": [{"title": revision}]})),
+        );
+        assert_eq!(made.with(200)["result"]["structuredContent"]["items"][0]["title"], json!(revision));
+    }
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": {}});
+    let new = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "query_items")];
+    let mut message = call("query_items", json!({"operation": "search"}));
+    message["params"]["_meta"] = meta;
+    let found = rpc(&web, "/mcp", &new, &message).with(200);
+    assert_eq!(found["result"]["structuredContent"]["total"], json!(2), "{found}");
+    // A header that contradicts the body, and a version that nobody knows.
+    let wrong = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "other")];
+    assert_eq!(rpc(&web, "/mcp", &wrong, &message).status, 400);
+    let unknown = [("mcp-protocol-version", "1999-01-01")];
+    assert_eq!(rpc(&web, "/mcp", &unknown, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})).status, 400);
+    // What REST made, MCP shows.
+    web.item("By REST");
+    let found = rpc(&web, "/mcp", &[], &call("query_items", json!({"operation": "search", "query": "REST"}))).with(200);
+    assert_eq!(found["result"]["structuredContent"]["total"], json!(1), "{found}");
+}
+
+#[test]
+fn what_is_no_message_is_refused() {
+    let web = Web::start();
+    let send = |body: &str| web.to("POST", "/mcp", &[ACCEPT], Some(body.as_bytes()));
+    for (body, code) in [
+        ("{", -32700),
+        ("", -32700),
+        ("[]", -32600),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32600),
+    ] {
+        let refused = send(body).with(400);
+        assert_eq!(refused["error"]["code"], json!(code), "{body}");
+    }
+    assert_eq!(send(r#"{"jsonrpc":"2.0","id":1,"method":"nope"}"#).with(200)["error"]["code"], json!(-32601));
+    assert_eq!(rpc(&web, "/mcp", &[], &call("nope", json!({}))).with(200)["error"]["code"], json!(-32602));
+    for method in ["GET", "DELETE"] {
+        assert_eq!(web.to(method, "/mcp", &[ACCEPT], None).status, 405, "{method}");
+    }
+    assert_eq!(rpc(&web, "/mcp/nope", &[], &call("x", json!({}))).reason(404), "not_found");
+    assert_eq!(rpc(&web, "/mcp?project=nope", &[], &call("x", json!({}))).reason(404), "not_found");
+    assert_eq!(rpc(&web, "/mcp?token=x", &[], &call("x", json!({}))).reason(422), "unknown_field");
+    let plain = web.to(
+        "POST",
+        "/mcp",
+        &[ACCEPT, ("content-type", "text/plain")],
+        Some(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"),
+    );
+    assert_eq!(plain.status, 415);
+    // Two callers may use one id at the same time: it belongs to the request alone.
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..8)
+            .map(|number| {
+                let web = &web;
+                scope.spawn(move || {
+                    let title = format!("t{number}");
+                    let made = rpc(
+                        web,
+                        "/mcp",
+                        &[],
+                        &call("manage_items", json!({"operation": "create", "items": [{"title": title}]})),
+                    );
+                    assert_eq!(made.with(200)["result"]["structuredContent"]["items"][0]["title"], json!(title));
+                })
+            })
+            .collect();
+        calls.into_iter().for_each(|call| call.join().expect("answered"));
+    });
+}
+
+#[test]
+fn whoever_hangs_up_is_handed_nothing_and_progress_is_told() {
+    let web = Web::start();
+    let wait = json!({"claims": [{"selector": {"waitMs": 30_000}}], "requestId": "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e01", "actor": {"id": "gone", "kind": "subagent"}});
+    let message = call("claim_item", wait.clone()).to_string();
+    let mut stream = web.connect();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {}\r\naccept: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{message}",
+        web.address,
+        ACCEPT.1,
+        message.len()
+    );
+    stream.write_all(head.as_bytes()).expect("sent");
+    stream.set_read_timeout(Some(Duration::from_millis(700))).expect("a timeout");
+    let mut early = [0; 512];
+    match stream.read(&mut early) {
+        Ok(read) => panic!("answered at once: {}", String::from_utf8_lossy(&early[..read])),
+        Err(error) => {
+            assert!(matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut), "{error}")
+        }
+    }
+    drop(stream);
+    std::thread::sleep(Duration::from_millis(300));
+    let item = web.item("Not for the gone");
+    std::thread::sleep(Duration::from_millis(1200));
+    assert!(
+        web.get(&format!("/items/{item}")).with(200).get("claim").is_none(),
+        "it was handed to somebody who had gone"
+    );
+
+    // With a progress token the answer is a stream that says every few seconds that the call is under way.
+    web.send("PUT", &format!("/items/{item}/claim"), &[("x-docket-actor", "user:ann")], None).with(200);
+    let mut message = call(
+        "claim_item",
+        json!({"claims": [{"selector": {"waitMs": 7000}}], "requestId": "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e02", "actor": {"id": "w", "kind": "subagent"}}),
+    );
+    message["params"]["_meta"] = json!({"progressToken": "p1"});
+    let begun = Instant::now();
+    let answer = rpc(&web, "/mcp", &[], &message);
+    assert!(begun.elapsed() >= Duration::from_secs(6), "{:?}", begun.elapsed());
+    assert_eq!(answer.header("content-type"), "text/event-stream");
+    let text = String::from_utf8_lossy(&answer.body).into_owned();
+    assert!(text.contains("notifications/progress") && text.contains("\"p1\""), "{text}");
+    assert!(text.contains("\"result\""), "{text}");
+}

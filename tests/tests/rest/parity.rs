@@ -1,0 +1,238 @@
+//! The same answer on every surface: one list of cases through MCP on stdio, MCP over HTTP, REST and the command line.
+//!
+//! Each case is a request in the words of three surfaces, with the code that all must answer and what must be true after it.
+//! Planted and caught here: a route that maps a code of its own.
+
+use docket_tests::mcp::Server;
+use docket_tests::web::{Web, command};
+use serde_json::{Value, json};
+
+struct Case {
+    name: &'static str,
+    tool: &'static str,
+    arguments: Value,
+    rest: (&'static str, &'static str, Value),
+    cli: &'static [&'static str],
+    /// The code of the failure; nothing where it must succeed.
+    code: Option<&'static str>,
+}
+
+fn cases() -> Vec<Case> {
+    let case = |name, tool, arguments, rest, cli, code| Case { name, tool, arguments, rest, cli, code };
+    vec![
+        case(
+            "make",
+            "manage_items",
+            json!({"operation": "create", "items": [{"title": "One"}]}),
+            ("POST", "/items", json!({"title": "One"})),
+            &["item", "add", "One"],
+            None,
+        ),
+        case(
+            "make another",
+            "manage_items",
+            json!({"operation": "create", "items": [{"title": "Two"}]}),
+            ("POST", "/items", json!({"title": "Two"})),
+            &["item", "add", "Two"],
+            None,
+        ),
+        case(
+            "a blank title",
+            "create_work_tree",
+            json!({"root": {"title": " "}}),
+            ("POST", "/items", json!({"title": " "})),
+            &["item", "add", " "],
+            Some("VALIDATION"),
+        ),
+        case(
+            "an item that is not there",
+            "get_context",
+            json!({"itemId": "DEFA-99"}),
+            ("GET", "/items/DEFA-99/context", Value::Null),
+            &["item", "show", "DEFA-99"],
+            Some("NOT_FOUND"),
+        ),
+        case(
+            "an id that is none",
+            "get_context",
+            json!({"itemId": "x"}),
+            ("GET", "/items/x/context", Value::Null),
+            &["item", "show", "x"],
+            Some("VALIDATION"),
+        ),
+        case(
+            "link",
+            "manage_dependencies",
+            json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-1", "toItemId": "DEFA-2"}]}),
+            ("POST", "/edges", json!({"from": "DEFA-1", "to": "DEFA-2"})),
+            &["link", "DEFA-1", "blocks", "DEFA-2"],
+            None,
+        ),
+        case(
+            "a circle",
+            "manage_dependencies",
+            json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-2", "toItemId": "DEFA-1"}]}),
+            ("POST", "/edges", json!({"from": "DEFA-2", "to": "DEFA-1"})),
+            &["link", "DEFA-2", "blocks", "DEFA-1"],
+            Some("VALIDATION"),
+        ),
+        case(
+            "the same edge",
+            "manage_dependencies",
+            json!({"operation": "create", "dependencies": [{"fromItemId": "DEFA-1", "toItemId": "DEFA-2"}]}),
+            ("POST", "/edges", json!({"from": "DEFA-1", "to": "DEFA-2"})),
+            &["link", "DEFA-1", "blocks", "DEFA-2"],
+            Some("CONFLICT"),
+        ),
+    ]
+}
+
+fn more_cases() -> Vec<Case> {
+    let case = |name, tool, arguments, rest, cli, code| Case { name, tool, arguments, rest, cli, code };
+    vec![
+        case(
+            "a move that a gate refuses",
+            "advance_item",
+            json!({"transitions": [{"itemId": "DEFA-2", "trigger": "start"}]}),
+            ("POST", "/items/DEFA-2/transitions", json!({"trigger": "start"})),
+            &["advance", "DEFA-2", "start"],
+            Some("RULE_BLOCKED"),
+        ),
+        case(
+            "a move",
+            "advance_item",
+            json!({"transitions": [{"itemId": "DEFA-1", "trigger": "start"}]}),
+            ("POST", "/items/DEFA-1/transitions", json!({"trigger": "start"})),
+            &["advance", "DEFA-1", "start"],
+            None,
+        ),
+        case(
+            "an unknown trigger",
+            "advance_item",
+            json!({"transitions": [{"itemId": "DEFA-1", "trigger": "jump"}]}),
+            ("POST", "/items/DEFA-1/transitions", json!({"trigger": "jump"})),
+            &["advance", "DEFA-1", "jump"],
+            Some("VALIDATION"),
+        ),
+        case(
+            "write a note",
+            "manage_notes",
+            json!({"operation": "upsert", "notes": [{"itemId": "DEFA-1", "key": "k", "role": "work", "body": "b"}]}),
+            ("PUT", "/items/DEFA-1/notes/k", json!({"body": "b", "phase": "work"})),
+            &["note", "set", "DEFA-1", "k", "b", "--phase", "work"],
+            None,
+        ),
+        case(
+            "remove a tree's root",
+            "manage_items",
+            json!({"operation": "delete", "ids": ["DEFA-2"]}),
+            ("DELETE", "/items/DEFA-2", Value::Null),
+            &["item", "rm", "DEFA-2"],
+            None,
+        ),
+    ]
+}
+
+fn all_cases() -> Vec<Case> {
+    cases().into_iter().chain(more_cases()).collect()
+}
+
+/// What a database holds, as far as surfaces can differ in it.
+fn effect(web: &Web) -> Value {
+    let items = web.get("/items").with(200);
+    let shown: Vec<Value> = items["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|item| {
+            let key = item["key"].as_str().unwrap_or_default();
+            let notes = web.get(&format!("/items/{key}/notes")).with(200);
+            let notes: Vec<&Value> =
+                notes["notes"].as_array().into_iter().flatten().map(|note| &note["body"]).collect();
+            json!([key, item["title"], item["role"], item["version"], item["derived"]["blockers"], notes])
+        })
+        .collect();
+    let verbs: Vec<Value> = web.get("/events?limit=200").with(200)["events"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|event| event["verb"].clone())
+        .collect();
+    json!([shown, verbs])
+}
+
+#[test]
+fn every_surface_answers_and_does_the_same() {
+    let mut effects: Vec<Vec<Value>> = Vec::new();
+    for surface in ["rest", "mcp-http", "mcp-stdio", "cli"] {
+        let web = Web::start();
+        let stdio = (surface == "mcp-stdio").then(|| Server::start(&web.database));
+        let mut seen = Vec::new();
+        for case in all_cases() {
+            let code = match surface {
+                "rest" => by_rest(&web, &case),
+                "mcp-http" => by_http(&web, &case),
+                "mcp-stdio" => by_stdio(stdio.as_ref().expect("a server"), &case),
+                _ => by_cli(&web, &case),
+            };
+            // The dialect tells of an entry that failed in its own words, without a code.
+            let wanted = case.code.map(|wanted| if code.as_deref() == Some(ENTRY) { ENTRY } else { wanted });
+            assert_eq!(code.as_deref(), wanted, "{surface}: {}", case.name);
+            seen.push(effect(&web));
+        }
+        effects.push(seen);
+    }
+    for (at, case) in all_cases().iter().enumerate() {
+        for other in &effects[1..] {
+            assert_eq!(effects[0][at], other[at], "after {}", case.name);
+        }
+    }
+}
+
+fn by_rest(web: &Web, case: &Case) -> Option<String> {
+    let (method, path, body) = &case.rest;
+    let body = (!body.is_null()).then(|| body.to_string());
+    let reply = web.send(method, path, &[], body.as_deref().map(str::as_bytes));
+    (reply.status >= 400).then(|| reply.json()["error"]["code"].as_str().unwrap_or_default().to_owned())
+}
+
+fn by_http(web: &Web, case: &Case) -> Option<String> {
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": case.tool, "arguments": case.arguments}});
+    let headers = [("accept", "application/json, text/event-stream")];
+    let reply = web.to("POST", "/mcp", &headers, Some(message.to_string().as_bytes())).with(200);
+    code_of(reply["result"]["isError"] == json!(true), &reply["result"]["structuredContent"])
+}
+
+fn by_stdio(server: &Server, case: &Case) -> Option<String> {
+    let answer = server.call(case.tool, case.arguments.clone()).unwrap_or_else(|gone| panic!("{gone:?}"));
+    code_of(answer.is_error, &answer.content)
+}
+
+/// That an entry of a batch failed.
+const ENTRY: &str = "entry failed";
+
+/// The dialect has words of its own for some codes.
+fn code_of(is_error: bool, content: &Value) -> Option<String> {
+    let failed = content["failed"].as_u64().or(content["summary"]["failed"].as_u64()).unwrap_or(0);
+    if !is_error && failed > 0 {
+        return Some(ENTRY.to_owned());
+    }
+    let code = content["error"]["code"].as_str().map(|code| match code {
+        "VALIDATION_ERROR" | "VALIDATION" => "VALIDATION",
+        "RESOURCE_NOT_FOUND" | "NOT_FOUND" => "NOT_FOUND",
+        "CONFLICT_ERROR" | "DUPLICATE_RESOURCE" | "CONFLICT" => "CONFLICT",
+        other => other,
+    });
+    is_error.then(|| code.unwrap_or("none").to_owned())
+}
+
+fn by_cli(web: &Web, case: &Case) -> Option<String> {
+    let out = command(&web.database).arg("--json").args(case.cli).output().expect("it runs");
+    if out.status.success() {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let line = text.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{text}"));
+    let error: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {text}"));
+    Some(error["error"]["code"].as_str().unwrap_or_default().to_owned())
+}

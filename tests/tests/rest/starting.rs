@@ -1,0 +1,59 @@
+//! How a server starts, and when it does not.
+
+use std::process::Output;
+
+use docket_tests::web::{Web, command};
+
+fn try_start(arguments: &[&str], toml: &str) -> Output {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("docket.toml"), toml).expect("docket.toml");
+    let mut command = command(&folder.path().join("work.db"));
+    command.arg("serve").args(arguments).output().expect("it runs")
+}
+
+#[test]
+fn a_server_that_others_could_reach_without_a_key_does_not_start() {
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:7420"] {
+        let out = try_start(&["--listen", address], "");
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(3), "{said}");
+        assert!(said.contains("keys"), "{said}");
+    }
+    let out = try_start(&[], "[server]\nlisten = \"0.0.0.0:0\"\n");
+    assert_eq!(out.status.code(), Some(3));
+}
+
+#[test]
+fn wrong_settings_are_told_with_their_place() {
+    for (arguments, toml, code, said) in [
+        (&["--listen", "nonsense"][..], "", 2, "--listen"),
+        (&[], "[server]\nlisten = \"nonsense\"\n", 3, "docket.toml:2:10"),
+        (&[], "[server]\nlimits = 5\n", 3, "limits"),
+        (&[], "[server]\nhost = [\"x\"]\n", 3, "hosts"),
+        (&[], "[server]\nbody_bytes = 0\n", 3, "at least 1"),
+        (&[], "[server]\nhosts = [\"http://x\"]\n", 3, "host name"),
+        (&[], "[log]\nformat = \"xml\"\n", 3, "json"),
+    ] {
+        let out = try_start(arguments, toml);
+        let told = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(code), "{toml}: {told}");
+        assert!(told.contains(said), "{toml}: {told}");
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let web = Web::start();
+    let out = try_start(&["--listen", &web.address.to_string()], "");
+    assert_eq!(out.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("cannot be listened on"));
+}
+
+#[test]
+fn configured_names_and_limits_count() {
+    let web = Web::start_with("[server]\nhosts = [\"docket.example\"]\nbody_bytes = 1000\n", |_| {});
+    assert_eq!(web.to("GET", "/readyz", &[("host", "docket.example")], None).status, 200);
+    assert_eq!(web.to("GET", "/readyz", &[("host", "other.example")], None).status, 403);
+    let body = format!("{{\"title\":\"{}\"}}", "x".repeat(1000));
+    assert_eq!(web.send("POST", "/items", &[], Some(body.as_bytes())).reason(413), "too_long");
+}
