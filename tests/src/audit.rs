@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use docket_core::model::{Claim, Event, ItemId, Verb};
+use docket_core::model::{Claim, Event, ItemId, Timestamp, Verb};
 use docket_core::store::{EventFilter, ScanRows, ScanTable, Store};
 use docket_core::testing::World;
+use docket_store_postgres::{PostgresOptions, PostgresStore};
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 
 /// Everything in a database.
@@ -30,11 +31,54 @@ pub fn check(database: &Path) -> World {
     let world = read(database);
     world.check();
     check_claims(&world.events);
+    check_times(&world.events);
     world
 }
 
+/// Everything in a database on a server.
+pub fn read_server(url: &str) -> World {
+    on_server(url, async |store| read_store(store).await)
+}
+
+/// Reads a database on a server and checks the same.
+pub fn check_server(url: &str) -> World {
+    on_server(url, async |store| check_store(store).await)
+}
+
+fn on_server(url: &str, look: impl AsyncFnOnce(&PostgresStore) -> World) -> World {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.unwrap_or_else(|error| panic!("no runtime: {error}"));
+    runtime.block_on(async {
+        let options = PostgresOptions::parse(url).unwrap_or_else(|error| panic!("its address: {error}"));
+        let store = PostgresStore::open(options).await.unwrap_or_else(|error| panic!("it does not open: {error:?}"));
+        let damage = store.integrity().await.unwrap_or_else(|error| panic!("integrity: {error:?}"));
+        assert!(damage.is_empty(), "the database is damaged: {damage:?}");
+        let world = look(&store).await;
+        store.close().await;
+        world
+    })
+}
+
+/// Reads an open store and checks the same, but for the order of times: transactions of a server that do not meet may
+/// commit in another order than they began.
+pub async fn check_store(store: &dyn Store) -> World {
+    let world = read_store(store).await;
+    world.check();
+    check_claims(&world.events);
+    world
+}
+
+/// Events are in the order of their times.
+pub fn check_times(events: &[Event]) {
+    let mut before = None;
+    for event in events {
+        assert!(before <= Some(event.at), "time ran back at event {}", event.seq);
+        before = Some(event.at);
+    }
+}
+
 /// Every row of an open store.
-pub async fn read_store(store: &SqliteStore) -> World {
+pub async fn read_store(store: &dyn Store) -> World {
     let (mut items, mut edges, mut notes, mut events) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for table in [ScanTable::Items, ScanTable::Edges, ScanTable::Notes] {
         let mut after = None;
@@ -65,15 +109,15 @@ pub async fn read_store(store: &SqliteStore) -> World {
     World::of(now, projects, items, edges, notes, events)
 }
 
-/// Replays claims in commit order: nobody takes what another holds, fences only grow, time never runs back.
+/// Replays claims in commit order: nobody takes what another holds, fences only grow, time never runs back for an item.
 pub fn check_claims(events: &[Event]) {
     let mut held: BTreeMap<ItemId, (Claim, u64)> = BTreeMap::new();
     let mut fences: BTreeMap<ItemId, u64> = BTreeMap::new();
-    let mut before = None;
+    let mut before: BTreeMap<ItemId, Timestamp> = BTreeMap::new();
     for event in events {
-        assert!(before <= Some(event.at), "time ran back at event {}", event.seq);
-        before = Some(event.at);
         let Some(item) = event.item else { continue };
+        let last = before.insert(item, event.at);
+        assert!(last <= Some(event.at), "time ran back at event {} of {item}", event.seq);
         if event.verb == Verb::Removed {
             held.remove(&item);
             continue;

@@ -6,7 +6,10 @@
 )]
 
 pub mod audit;
+pub mod contract;
 pub mod mcp;
+pub mod places;
+pub mod postgres;
 pub mod program;
 pub mod scopes;
 pub mod web;

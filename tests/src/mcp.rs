@@ -70,10 +70,21 @@ impl Server {
 
     /// The same for a server that may end before the session has begun.
     pub fn try_start(database: &Path, arguments: &[&str], change: impl FnOnce(&mut Command)) -> Result<Self, Gone> {
+        let folder = database.parent().unwrap_or(Path::new("/"));
+        Self::try_start_on(&format!("sqlite:{}", database.display()), folder, arguments, change)
+    }
+
+    /// The same on what `--db` names, in a working folder.
+    pub fn try_start_on(
+        database: &str,
+        folder: &Path,
+        arguments: &[&str],
+        change: impl FnOnce(&mut Command),
+    ) -> Result<Self, Gone> {
         let mut command = Command::new(docket());
-        command.arg("--db").arg(format!("sqlite:{}", database.display())).arg("mcp").args(arguments);
+        command.arg("--db").arg(database).arg("mcp").args(arguments);
         // Found by walking up, a developer's own configuration would change what is tested.
-        command.current_dir(database.parent().unwrap_or(Path::new("/")));
+        command.current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         change(&mut command);
         let mut child =

@@ -11,22 +11,46 @@ use docket_core::model::{ApiKey, DegradedMode, KeySecret, Project, Slug};
 use docket_core::store::{EventFilter, ProjectRef, Store};
 use docket_core::testing::{name, title};
 use docket_core::{Code, Engine, Error, Reason};
+use docket_store_postgres::{PostgresOptions, PostgresStore};
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
+use docket_tests::postgres::Database;
 
-/// A database in a folder of its own, with one project and a clock that can be put forward.
+/// A database of its own, with one project and a clock that can be put forward.
 struct Bench {
-    _folder: tempfile::TempDir,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
+    /// How many units the store has committed.
+    commits: Box<dyn Fn() -> u64 + Send + Sync>,
     skew: Arc<AtomicI64>,
     project: Project,
+    /// What the database lies in; removed with it.
+    _place: Box<dyn Send + Sync>,
 }
 
 impl Bench {
-    async fn new() -> Self {
+    async fn on_sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let options = SqliteOptions::new(folder.path().join("docket.db")).create(true);
         let skew = Arc::clone(&options.clock_skew);
         let store = Arc::new(SqliteStore::open(options).await.expect("a database"));
+        let counted = Arc::clone(&store);
+        Self::new(store, Box::new(move || counted.commits()), skew, Box::new(folder)).await
+    }
+
+    async fn on_postgres() -> Self {
+        let database = Database::new();
+        let options = PostgresOptions::parse(&database.url()).expect("its address");
+        let skew = Arc::clone(&options.clock_skew);
+        let store = Arc::new(PostgresStore::open(options).await.expect("a database"));
+        let counted = Arc::clone(&store);
+        Self::new(store, Box::new(move || counted.commits()), skew, Box::new(database)).await
+    }
+
+    async fn new(
+        store: Arc<dyn Store>,
+        commits: Box<dyn Fn() -> u64 + Send + Sync>,
+        skew: Arc<AtomicI64>,
+        place: Box<dyn Send + Sync>,
+    ) -> Self {
         let set = SetProject {
             slug: Slug::parse("web").expect("a slug"),
             name: None,
@@ -35,9 +59,9 @@ impl Bench {
             schemas: None,
             must_be_new: true,
         };
-        let engine = Engine::new(Arc::clone(&store) as Arc<dyn Store>);
+        let engine = Engine::new(Arc::clone(&store));
         let project = engine.run(call(Access::default()), set).await.expect("a project").project;
-        Self { _folder: folder, store, skew, project }
+        Self { store, commits, skew, project, _place: place }
     }
 
     fn pass(&self, millis: i64) {
@@ -90,15 +114,39 @@ async fn create(engine: &Engine, project: ProjectRef) -> Result<(), Error> {
     engine.run(call(Access::default()), create).await.map(|_| ())
 }
 
-fn engine(bench: &Bench) -> (Engine, Arc<SqliteStore>) {
-    let store = Arc::clone(&bench.store);
-    (Engine::new(Arc::clone(&store) as Arc<dyn Store>), store)
+fn engine(bench: &Bench) -> Engine {
+    Engine::new(Arc::clone(&bench.store))
 }
 
-#[tokio::test]
-async fn whoever_knows_the_secret_gets_in_and_nobody_else() {
-    let bench = Bench::new().await;
-    let (engine, _) = engine(&bench);
+macro_rules! on_each_store {
+    ($($case:ident,)*) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $case() {
+                super::$case(super::Bench::on_sqlite().await).await;
+            })*
+        }
+
+        mod postgres {
+            $(#[tokio::test]
+            async fn $case() {
+                super::$case(super::Bench::on_postgres().await).await;
+            })*
+        }
+    };
+}
+
+on_each_store!(
+    whoever_knows_the_secret_gets_in_and_nobody_else,
+    a_use_is_noted_once_a_minute,
+    a_key_that_ended_is_told_so_only_to_its_holder_and_writes_nothing,
+    an_answer_kept_for_a_retry_is_not_given_to_a_revoked_key,
+    a_rotated_key_is_the_same_key_under_another_secret,
+    limits_of_a_key_come_back_and_no_event_holds_its_secret,
+);
+
+async fn whoever_knows_the_secret_gets_in_and_nobody_else(bench: Bench) {
+    let engine = engine(&bench);
     let mine = secret(7);
     let key = made(&engine, &mine, "ci", None).await;
     let found = engine.authenticate(&mine).await.expect("it holds");
@@ -112,17 +160,15 @@ async fn whoever_knows_the_secret_gets_in_and_nobody_else() {
     assert_eq!((wrong.code, wrong.reason), (Code::Forbidden, Reason::BadCredential));
 }
 
-#[tokio::test]
-async fn a_use_is_noted_once_a_minute() {
-    let bench = Bench::new().await;
-    let (engine, store) = engine(&bench);
+async fn a_use_is_noted_once_a_minute(bench: Bench) {
+    let engine = engine(&bench);
     let mine = secret(7);
     made(&engine, &mine, "ci", None).await;
-    let commits = store.commits();
+    let commits = (bench.commits)();
     for _ in 0..5 {
         engine.authenticate(&mine).await.expect("it holds");
     }
-    assert_eq!(store.commits() - commits, 1, "one note of five uses");
+    assert_eq!((bench.commits)() - commits, 1, "one note of five uses");
     let (now, keys) = engine.keys().await.expect("keys");
     let first = keys[0].last_used_at.expect("a use");
     assert!(now.as_millis() - first.as_millis() < 60_000);
@@ -131,10 +177,8 @@ async fn a_use_is_noted_once_a_minute() {
     assert!(engine.keys().await.expect("keys").1[0].last_used_at.expect("a use") > first);
 }
 
-#[tokio::test]
-async fn a_key_that_ended_is_told_so_only_to_its_holder_and_writes_nothing() {
-    let bench = Bench::new().await;
-    let (engine, _) = engine(&bench);
+async fn a_key_that_ended_is_told_so_only_to_its_holder_and_writes_nothing(bench: Bench) {
+    let engine = engine(&bench);
     let (short, gone) = (secret(7), secret(8));
     let expiring = made(&engine, &short, "short", Some(60)).await;
     let revoked = made(&engine, &gone, "gone", None).await;
@@ -154,10 +198,8 @@ async fn a_key_that_ended_is_told_so_only_to_its_holder_and_writes_nothing() {
     assert_eq!(engine.head().await.expect("a number"), head, "nothing was written");
 }
 
-#[tokio::test]
-async fn an_answer_kept_for_a_retry_is_not_given_to_a_revoked_key() {
-    let bench = Bench::new().await;
-    let (engine, _) = engine(&bench);
+async fn an_answer_kept_for_a_retry_is_not_given_to_a_revoked_key(bench: Bench) {
+    let engine = engine(&bench);
     let key = made(&engine, &secret(7), "ci", None).await;
     let limited = engine.limited_to(key.access());
     let again = || {
@@ -179,10 +221,8 @@ async fn an_answer_kept_for_a_retry_is_not_given_to_a_revoked_key() {
     assert_eq!(again().await.expect_err("revoked").reason, Reason::KeyRevoked);
 }
 
-#[tokio::test]
-async fn a_rotated_key_is_the_same_key_under_another_secret() {
-    let bench = Bench::new().await;
-    let (engine, _) = engine(&bench);
+async fn a_rotated_key_is_the_same_key_under_another_secret(bench: Bench) {
+    let engine = engine(&bench);
     let (old, new) = (secret(7), secret(8));
     let key = made(&engine, &old, "ci", None).await;
     let rotate =
@@ -194,10 +234,8 @@ async fn a_rotated_key_is_the_same_key_under_another_secret() {
     assert_eq!(engine.authenticate(&new).await.expect("the new one").id, key.id);
 }
 
-#[tokio::test]
-async fn limits_of_a_key_come_back_and_no_event_holds_its_secret() {
-    let bench = Bench::new().await;
-    let (engine, _) = engine(&bench);
+async fn limits_of_a_key_come_back_and_no_event_holds_its_secret(bench: Bench) {
+    let engine = engine(&bench);
     let mine = secret(7);
     let create = CreateKey { projects: vec![bench.project.slug.clone()], ..create_key(&mine, "narrow", None) };
     engine.run(call(Access::default()), create).await.expect("a key");

@@ -1,4 +1,4 @@
-//! The engine on a real SQLite file against the model of plain rows: the same random acts, the same refusals, the same
+//! The engine on real stores against the model of plain rows: the same random acts, the same refusals, the same
 //! rows. A difference means that a scope is loaded wrongly or a change set is not persisted as it was decided.
 
 use std::collections::BTreeMap;
@@ -12,8 +12,9 @@ use docket_core::testing::World;
 use docket_core::testing::acts::{Act, Dice, Stage, perform, schemas};
 use docket_core::workflow::Workflow;
 use docket_core::{Engine, Error};
-use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
 use docket_tests::audit::read_store;
+use docket_tests::contract::support::{Place, Probe};
+use docket_tests::places;
 use tokio::runtime::Runtime;
 
 const SCRIPTS: u64 = 40;
@@ -22,25 +23,23 @@ const ACTS: usize = 60;
 /// A real store, with its rows read back after every command.
 struct Real {
     runtime: Runtime,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn Probe>,
     engine: Engine,
     rows: World,
     skew: Arc<AtomicI64>,
     workflow: Workflow,
-    _folder: tempfile::TempDir,
+    _place: Box<dyn Place>,
 }
 
 impl Real {
-    fn new(workflow: Workflow) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn new(place: Box<dyn Place>, workflow: Workflow) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-        let options = SqliteOptions::new(folder.path().join("model.db")).create(true).durability(Durability::Normal);
-        let skew = Arc::clone(&options.clock_skew);
-        let store = Arc::new(runtime.block_on(SqliteStore::open(options)).expect("a store"));
-        let engine = Engine::new(Arc::<SqliteStore>::clone(&store));
+        let skew: Arc<AtomicI64> = Arc::default();
+        let store = runtime.block_on(place.open(Arc::clone(&skew)));
+        let engine = Engine::new(Arc::clone(&store) as Arc<dyn docket_core::store::Store>);
         let rows = World::new(workflow.clone(), schemas());
-        let mut real = Self { runtime, store, engine, rows, skew, workflow: workflow.clone(), _folder: folder };
+        let mut real = Self { runtime, store, engine, rows, skew, workflow: workflow.clone(), _place: place };
         let project = SetProject {
             slug: Slug::parse("test").expect("a slug"),
             name: None,
@@ -58,7 +57,7 @@ impl Real {
 impl Stage for Real {
     fn run<C: Command + Clone>(&mut self, call: &Call, command: &C) -> Result<C::Output, Error> {
         let answer = self.runtime.block_on(self.engine.run(call.clone(), command.clone()));
-        self.rows = self.runtime.block_on(read_store(&self.store));
+        self.rows = self.runtime.block_on(read_store(&*self.store));
         answer
     }
 
@@ -105,14 +104,13 @@ fn normal(world: &World) -> BTreeMap<u32, serde_json::Value> {
     world.items.values().map(|item| (item.number, plain(item))).collect()
 }
 
-#[test]
-fn a_real_store_does_what_the_model_does() {
+fn does_what_the_model_does(place: fn() -> Box<dyn Place>) {
     for seed in 0..SCRIPTS {
         let mut dice = Dice::new(seed);
         let mut workflow = if seed % 2 == 0 { Workflow::standard() } else { Workflow::task_orchestrator() };
         workflow.claims.per_agent = u32::try_from(seed % 3).expect("small");
         let mut model = World::new(workflow.clone(), schemas());
-        let mut real = Real::new(workflow);
+        let mut real = Real::new(place(), workflow);
         for step in 0..ACTS {
             let act = Act::random(&mut dice);
             let expected = perform(&mut model, &act).map(|error| (error.code, error.reason));
@@ -122,4 +120,14 @@ fn a_real_store_does_what_the_model_does() {
         }
         real.rows.check();
     }
+}
+
+#[test]
+fn sqlite_does_what_the_model_does() {
+    does_what_the_model_does(places::sqlite);
+}
+
+#[test]
+fn postgres_does_what_the_model_does() {
+    does_what_the_model_does(places::postgres);
 }

@@ -52,6 +52,12 @@ pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
 
 /// A command as one would type it.
 fn shown(command: &Command) -> String {
-    let words = command.get_args().map(|word| word.to_string_lossy().into_owned());
-    std::iter::once("cargo".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    // Programs are shown by their names: where they lie is of no interest.
+    let name = |word: &std::ffi::OsStr| {
+        let path = std::path::Path::new(word);
+        let shown = if path.is_absolute() { path.file_name().unwrap_or(word) } else { word };
+        shown.to_string_lossy().into_owned()
+    };
+    words.map(name).collect::<Vec<_>>().join(" ")
 }

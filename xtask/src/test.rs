@@ -5,6 +5,7 @@
 //! one; what is built for use has none.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
@@ -23,13 +24,27 @@ pub(crate) fn run() -> Result<()> {
     // Before the others, so that the last thing a reader sees is the count of all tests.
     step(cargo(&["test", "--workspace", "--doc"]).args(PLANTED))?;
     if has_cargo("nextest") {
-        step(cargo(&["nextest", "run", "--workspace"]).args(PLANTED).env(BINARY, &binary))?;
+        step(with_postgres(cargo(&["nextest", "run", "--workspace"]).args(PLANTED))?.env(BINARY, &binary))?;
     } else {
         println!("# cargo-nextest is not installed: cargo test runs the same tests, one program after the other");
-        step(cargo(&["test", "--workspace", "--tests", "--no-fail-fast"]).args(PLANTED).env(BINARY, &binary))?;
+        let mut tests = cargo(&["test", "--workspace", "--tests", "--no-fail-fast"]);
+        step(with_postgres(tests.args(PLANTED))?.env(BINARY, &binary))?;
     }
     println!("# passed: the unit, integration and documentation tests of every package of the workspace");
     Ok(())
+}
+
+/// The same command with a throwaway Postgres server, unless `DOCKET_TEST_POSTGRES` names one. Needs the package
+/// docket-tests to be built.
+pub(crate) fn with_postgres(command: &Command) -> Result<Command> {
+    let program = format!("with-postgres{}", std::env::consts::EXE_SUFFIX);
+    let mut wrapped = Command::new(metadata::target()?.join("debug").join(program));
+    wrapped.arg(command.get_program()).args(command.get_args());
+    wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = command.get_current_dir() {
+        wrapped.current_dir(folder);
+    }
+    Ok(wrapped)
 }
 
 /// Copies the binary that was built, so that no other build can put another one in its place while the tests run.

@@ -46,7 +46,7 @@ pub(crate) struct Cli {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
-    /// The database: sqlite:PATH or a path [default: .docket/docket.db here or above, else your data folder]
+    /// The database: sqlite:PATH, a path or postgres://… [default: .docket/docket.db here or above, else your data folder]
     #[arg(long, global = true, value_name = "DATABASE")]
     pub(crate) db: Option<String>,
     /// The project, by its slug [default: the only one, else the one docket.toml names]

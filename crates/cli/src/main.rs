@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod config;
+mod database;
 mod exit;
 mod gate;
 mod logging;
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<(), Failure> {
     let out = Output::new(cli.globals.json);
-    let shell = Shell { around: Surroundings::read()?, globals: cli.globals, out };
+    let shell = Shell { around: Surroundings::read()?, globals: cli.globals, out, opened: std::sync::Mutex::default() };
     let serves = matches!(cli.verb, args::Verb::Serve(_));
     // A server's configuration says in which form it logs.
     if shell.around.log_filter.is_some() && !serves {
@@ -51,5 +52,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::environment(format!("the program cannot start its runtime: {error}")))?;
-    runtime.block_on(command::run(&shell, cli.verb))
+    runtime.block_on(async {
+        let done = command::run(&shell, cli.verb).await;
+        shell.close().await;
+        done
+    })
 }

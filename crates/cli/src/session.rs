@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use docket_core::command::SetProject;
 use docket_core::engine::Call;
@@ -12,13 +12,14 @@ use docket_core::model::{
     ActorClaim, ActorKind, Attribution, DegradedMode, Item, ItemId, ItemRef, Key, Name, Project, ProjectId, RequestId,
     Slug, Verification,
 };
-use docket_core::store::{Around, ProjectRef, Store, StoreError};
+use docket_core::store::{Around, ProjectRef, StoreError};
 use docket_core::{Code, Engine, Error, Kind, Reason, echo, limits};
 use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
 
 use crate::args::Globals;
 use crate::config::Configuration;
 use crate::config::locate::{Location, Origin, Surroundings};
+use crate::database::{Database, Opening};
 use crate::exit::Failure;
 use crate::names::Names;
 use crate::output::Output;
@@ -29,6 +30,8 @@ pub(crate) struct Shell {
     pub(crate) globals: Globals,
     pub(crate) around: Surroundings,
     pub(crate) out: Output,
+    /// What was opened, to be closed when the command has ended.
+    pub(crate) opened: Mutex<Vec<Database>>,
 }
 
 /// What a command does to the database.
@@ -43,7 +46,7 @@ pub(crate) enum Access {
 /// A database with its engine, and the project at hand.
 pub(crate) struct Session {
     pub(crate) engine: Engine,
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) database: Database,
     pub(crate) out: Output,
     /// All projects of the database.
     pub(crate) projects: Vec<Project>,
@@ -131,13 +134,28 @@ impl Shell {
     }
 
     /// Opens a database that is there.
-    pub(crate) async fn open_store(&self, access: Access, durability: Durability) -> Result<Arc<SqliteStore>, Failure> {
+    pub(crate) async fn open_store(&self, access: Access, durability: Durability) -> Result<Database, Failure> {
         let location = self.location()?;
-        if !crate::config::locate::exists(&location.path)? {
+        if location.place.is_missing()? {
             return Err(no_database(&location));
         }
-        let options = SqliteOptions::new(&location.path).durability(durability).read_only(access == Access::Read);
-        open(options).await
+        let read_only = access == Access::Read;
+        let opening = Opening { read_only, durability, ..Opening::default() };
+        let database = Database::open(&location.place, opening).await?;
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(database.clone());
+        Ok(database)
+    }
+
+    /// Lets go of what a command has opened: other processes are told of what it wrote before this one ends.
+    pub(crate) async fn close(&self) {
+        let opened = std::mem::take(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner));
+        for database in opened {
+            match database {
+                // Nobody has to be told about a file, and what was committed to it is there.
+                Database::Sqlite(_) => {}
+                Database::Postgres(store) => store.close().await,
+            }
+        }
     }
 
     /// Opens the database and finds the project. A command that writes applies the configuration's rules first.
@@ -147,11 +165,12 @@ impl Shell {
         let named = self.named_project()?;
         let request = self.globals.request_id.as_deref().map(RequestId::parse).transpose();
         let request = request.map_err(|invalid| invalid.at("--request-id"))?;
-        let store = self.open_store(access, config.durability.unwrap_or_default()).await?;
+        let database = self.open_store(access, config.durability.unwrap_or_default()).await?;
+        let store = database.store();
         let mut session = Session {
-            engine: Engine::new(Arc::clone(&store) as Arc<dyn Store>),
             projects: store.projects().await?,
-            store,
+            engine: Engine::new(store),
+            database,
             out: self.out,
             caller,
             request,
@@ -258,7 +277,7 @@ impl Session {
     }
 }
 
-/// Opens a database, with its path in what goes wrong.
+/// Opens a file, with its path in what goes wrong.
 pub(crate) async fn open(options: SqliteOptions) -> Result<Arc<SqliteStore>, Failure> {
     let path = options.path.clone();
     if path.is_dir() {
@@ -373,7 +392,7 @@ fn parse_actor(text: &str) -> Result<ActorClaim, Failure> {
 }
 
 fn no_database(location: &Location) -> Failure {
-    let path = location.path.display();
+    let path = location.place.shown();
     Failure::environment(match location.origin {
         Origin::Named => format!("there is no database at {path}: `docket init` or `docket mcp` makes one"),
         Origin::Found | Origin::DataFolder => {

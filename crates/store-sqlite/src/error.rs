@@ -94,6 +94,8 @@ pub(crate) fn again(error: &StoreError) -> StoreError {
         StoreError::Corrupt(_) => StoreError::Corrupt(detail()),
         StoreError::Newer { found, known } => StoreError::Newer { found: *found, known: *known },
         StoreError::Foreign => StoreError::Foreign,
+        StoreError::Unfit(problem) => StoreError::Unfit(problem.clone()),
+        StoreError::Away(problem) => StoreError::Away(problem.clone()),
         StoreError::Failed(source) => failed(source.to_string()),
     }
 }

@@ -66,7 +66,7 @@ fn the_environment_is_3() {
     assert!(said.contains("no Docket database here: run `docket init`"), "{said}");
     let error = desk.error(3, &["item", "list"]);
     assert_eq!(error["reason"], json!("not_configured"));
-    assert!(desk.fails(3, &["--db", "postgres://h/d", "item", "list"]).contains("sqlite:PATH"));
+    assert!(desk.fails(3, &["--db", "mysql://h/d", "item", "list"]).contains("postgres://"));
     assert!(desk.run_with(&[("DOCKET_DB", "redis:x")], &["item", "list"]).bad(3).contains("redis"));
     assert!(desk.fails(3, &["--db", "sqlite:none.db", "item", "list"]).contains("none.db"));
     assert!(desk.run_with(&[("DOCKET_LOG", "=!=")], &["init"]).bad(3).contains("DOCKET_LOG"));

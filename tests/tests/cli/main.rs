@@ -11,4 +11,5 @@ mod export;
 mod first_day;
 mod help;
 mod keys;
+mod postgres;
 mod verbs;

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use docket_core::model::{ItemId, Verb};
 use docket_core::testing::acts::Dice;
-use docket_tests::audit;
 use serde_json::{Value, json};
 
 use crate::fleet::{Fleet, Place, actor, must_fail_with, request, soak};
@@ -76,8 +75,8 @@ fn agent(fleet: &Fleet, number: usize, items: &[String], seen: &Mutex<Vec<Acknow
     }
 }
 
-fn experiment(plant: Option<&'static str>, length: Duration) {
-    let place = Arc::new(Place::new(plant));
+fn experiment(place: Place, length: Duration) {
+    let place = Arc::new(place);
     let items = Arc::new(place.items(ITEMS));
     let fleet = Fleet::new(&place, PROCESSES);
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -106,7 +105,7 @@ fn experiment(plant: Option<&'static str>, length: Duration) {
     }
     jumps.join().expect("the clock");
     drop(fleet);
-    let world = audit::check(&place.database());
+    let world = place.check();
     let seen = seen.lock().expect("the list");
     assert!(kills > 0 && seen.len() > 200, "{kills} kills and {} claims show little", seen.len());
     check_order(&world.events, &seen);
@@ -145,10 +144,24 @@ fn text(value: &Value) -> String {
 
 #[test]
 fn no_item_is_ever_held_by_two_live_claims() {
-    experiment(None, LENGTH * soak());
+    experiment(Place::new(None), LENGTH * soak());
+}
+
+#[test]
+fn nor_on_a_server() {
+    experiment(Place::on_server(None), LENGTH * soak());
 }
 
 #[test]
 fn and_a_claim_placed_over_another_would_be_seen() {
-    must_fail_with(&["while"], || experiment(Some("claims-overlap"), Duration::from_secs(4)));
+    must_fail_with(&["while"], || {
+        experiment(Place::new(Some("claims-overlap")), Duration::from_secs(4));
+    });
+}
+
+#[test]
+fn and_so_would_one_on_a_server() {
+    must_fail_with(&["while"], || {
+        experiment(Place::on_server(Some("claims-overlap")), Duration::from_secs(4));
+    });
 }

@@ -1,4 +1,4 @@
-//! Several servers on one file, some of which die, and the agents that use them.
+//! Several servers on one database, some of which die, and the agents that use them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,8 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
+use docket_core::testing::World;
 use docket_core::testing::acts::Dice;
+use docket_tests::audit;
 use docket_tests::mcp::{Answer, Gone, Server};
+use docket_tests::postgres::Database;
 use serde_json::{Value, json};
 
 /// How much longer than usual experiments run.
@@ -15,11 +18,12 @@ pub(crate) fn soak() -> u32 {
     std::env::var("DOCKET_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
 }
 
-/// A database in a folder of its own.
+/// A database: a file in a folder of its own, or one on a server.
 pub(crate) struct Place {
     folder: PathBuf,
     /// Removed with the place that made it.
     _made: Option<tempfile::TempDir>,
+    server: Option<Database>,
     /// A bug that the servers are started with.
     pub(crate) plant: Option<&'static str>,
 }
@@ -27,12 +31,41 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new(plant: Option<&'static str>) -> Self {
         let made = tempfile::tempdir().expect("a folder");
-        Self { folder: made.path().to_owned(), _made: Some(made), plant }
+        Self { folder: made.path().to_owned(), _made: Some(made), server: None, plant }
     }
 
     /// The same place, for somebody without a bug.
     pub(crate) fn within(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), _made: None, plant: None }
+        Self { folder: folder.to_owned(), _made: None, server: None, plant: None }
+    }
+
+    /// The same on a Postgres server.
+    pub(crate) fn on_server(plant: Option<&'static str>) -> Self {
+        Self { server: Some(Database::empty()), ..Self::new(plant) }
+    }
+
+    /// What `--db` is given.
+    pub(crate) fn word(&self) -> String {
+        match &self.server {
+            None => format!("sqlite:{}", self.database().display()),
+            Some(server) => server.url(),
+        }
+    }
+
+    /// Everything in the database.
+    pub(crate) fn read(&self) -> World {
+        match &self.server {
+            None => audit::read(&self.database()),
+            Some(server) => audit::read_server(&server.url()),
+        }
+    }
+
+    /// The same, checked against every rule and against the events.
+    pub(crate) fn check(&self) -> World {
+        match &self.server {
+            None => audit::check(&self.database()),
+            Some(server) => audit::check_server(&server.url()),
+        }
     }
 
     pub(crate) fn database(&self) -> PathBuf {
@@ -56,12 +89,17 @@ impl Place {
     }
 
     pub(crate) fn server(&self) -> Server {
-        Server::start_with(&self.database(), &[], |command| self.prepare(command))
+        self.server_with(|command| self.prepare(command))
+    }
+
+    pub(crate) fn server_with(&self, change: impl FnOnce(&mut Command)) -> Server {
+        let started = Server::try_start_on(&self.word(), self.folder(), &[], change);
+        started.unwrap_or_else(|Gone| panic!("the server ended at once"))
     }
 
     /// Makes items by a server without a bug; returns their ids.
     pub(crate) fn items(&self, count: usize) -> Vec<String> {
-        let server = Server::start(&self.database());
+        let server = self.server_with(|_| {});
         let mut ids = Vec::with_capacity(count);
         for chunk in (0..count).collect::<Vec<_>>().chunks(100) {
             let items: Vec<Value> = chunk.iter().map(|n| json!({ "title": format!("item {n}") })).collect();

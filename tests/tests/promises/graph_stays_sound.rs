@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use docket_core::testing::acts::Dice;
-use docket_tests::audit;
 use docket_tests::mcp::Server;
 use serde_json::{Value, json};
 
@@ -16,8 +15,8 @@ use crate::fleet::{Place, must_fail_with, soak};
 const ITEMS: u64 = 12;
 const PROCESSES: u64 = 4;
 
-fn experiment(plant: Option<&'static str>, rounds: u64) {
-    let place = Arc::new(Place::new(plant));
+fn experiment(place: Place, rounds: u64) {
+    let place = Arc::new(place);
     // The standard workflow keeps closed work whole; the surface is the same.
     std::fs::write(place.folder().join("docket.toml"), "[project]\nslug = \"default\"\npreset = \"standard\"\n")
         .expect("a file");
@@ -37,7 +36,7 @@ fn experiment(plant: Option<&'static str>, rounds: u64) {
     for worker in workers {
         worker.join().expect("a worker");
     }
-    let world = audit::check(&place.database());
+    let world = place.check();
     assert!(!world.edges.is_empty() && world.items.values().any(|item| item.parent.is_some()), "nothing was linked");
 }
 
@@ -64,10 +63,20 @@ fn act(server: &Server, dice: &mut Dice, items: &[String]) {
 
 #[test]
 fn the_graph_stays_sound() {
-    experiment(None, 150 * u64::from(soak()));
+    experiment(Place::new(None), 150 * u64::from(soak()));
+}
+
+#[test]
+fn it_does_on_a_server() {
+    experiment(Place::on_server(None), 100 * u64::from(soak()));
 }
 
 #[test]
 fn and_a_cycle_would_be_seen() {
-    must_fail_with(&["work that can never finish"], || experiment(Some("cycles-unchecked"), 60));
+    must_fail_with(&["work that can never finish"], || experiment(Place::new(Some("cycles-unchecked")), 60));
+}
+
+#[test]
+fn and_so_would_one_on_a_server() {
+    must_fail_with(&["work that can never finish"], || experiment(Place::on_server(Some("cycles-unchecked")), 60));
 }

@@ -9,15 +9,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use docket_core::testing::acts::Dice;
-use docket_tests::audit;
 use serde_json::{Value, json};
 
 use crate::fleet::{Fleet, Place, actor, must_fail_with, request, soak};
 
 const PROCESSES: usize = 4;
 
-fn experiment(plant: Option<&'static str>, requests: u64) {
-    let place = Arc::new(Place::new(plant));
+fn experiment(place: Place, requests: u64) {
+    let place = Arc::new(place);
     let fleet = Fleet::new(&place, PROCESSES);
     let answers: Arc<Mutex<BTreeMap<u64, Vec<Value>>>> = Arc::default();
     let torment = std::thread::spawn({
@@ -69,7 +68,7 @@ fn experiment(plant: Option<&'static str>, requests: u64) {
     let other = json!({ "operation": "create", "items": [{ "title": "other" }], "requestId": create(0)["requestId"], "actor": actor("ann") });
     assert_eq!(late.err("manage_items", other)["reason"], json!("request_id_reused"));
     drop((late, fleet));
-    let world = audit::check(&place.database());
+    let world = place.check();
     assert_eq!(world.items.len() as u64, requests, "as many items as requests");
 }
 
@@ -81,13 +80,25 @@ fn create(number: u64) -> Value {
 
 #[test]
 fn a_retry_takes_effect_once() {
-    experiment(None, 200 * u64::from(soak()));
+    experiment(Place::new(None), 200 * u64::from(soak()));
+}
+
+#[test]
+fn it_does_on_a_server() {
+    experiment(Place::on_server(None), 120 * u64::from(soak()));
 }
 
 #[test]
 fn and_an_answer_that_is_not_kept_would_be_seen() {
     must_fail_with(&["was answered in two ways", "as many items as requests"], || {
-        experiment(Some("answers-forgotten"), 24);
+        experiment(Place::new(Some("answers-forgotten")), 24);
+    });
+}
+
+#[test]
+fn and_so_would_one_on_a_server() {
+    must_fail_with(&["was answered in two ways", "as many items as requests"], || {
+        experiment(Place::on_server(Some("answers-forgotten")), 24);
     });
 }
 

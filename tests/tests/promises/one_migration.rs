@@ -9,15 +9,14 @@ use std::sync::Arc;
 
 use docket_core::testing::acts::Dice;
 use docket_tests::audit;
-use docket_tests::mcp::Server;
 use docket_tests::program::docket;
 use serde_json::json;
 
 use crate::fleet::{Place, must_fail_with, soak};
 
-fn experiment(plant: Option<&'static str>, rounds: u64) {
+fn experiment(place: fn(Option<&'static str>) -> Place, plant: Option<&'static str>, rounds: u64) {
     for round in 0..rounds {
-        let place = Arc::new(Place::new(plant));
+        let place = Arc::new(place(plant));
         let mut dice = Dice::new(round);
         let starters: Vec<_> = (0..2 + dice.roll(7))
             .map(|number| {
@@ -30,20 +29,20 @@ fn experiment(plant: Option<&'static str>, rounds: u64) {
         for starter in starters {
             starter.join().expect("a server that lives serves");
         }
-        let world = audit::check(&place.database());
+        let world = place.check();
         assert_eq!(world.projects.len(), 1, "one history");
     }
 }
 
 fn start_and_use(place: &Place) {
-    let server = Server::start_with(&place.database(), &[], |command| place.prepare(command));
+    let server = place.server();
     let answer = server.call("get_next_item", json!({})).expect("it lives");
     assert!(!answer.is_error, "{}", answer.content);
 }
 
 fn start_and_kill(place: &Place, after: std::time::Duration) {
     let mut command = Command::new(docket());
-    command.arg("--db").arg(place.database()).arg("mcp").current_dir(place.folder());
+    command.arg("--db").arg(place.word()).arg("mcp").current_dir(place.folder());
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     place.prepare(&mut command);
     let mut child = command.spawn().expect("the program");
@@ -54,12 +53,22 @@ fn start_and_kill(place: &Place, after: std::time::Duration) {
 
 #[test]
 fn migrations_have_one_winner() {
-    experiment(None, 12 * u64::from(soak()));
+    experiment(Place::new, None, 12 * u64::from(soak()));
+}
+
+#[test]
+fn they_have_on_a_server() {
+    experiment(Place::on_server, None, 8 * u64::from(soak()));
 }
 
 #[test]
 fn and_two_winners_would_be_seen() {
-    must_fail_with(&["a server that lives serves"], || experiment(Some("migration-unlocked"), 12));
+    must_fail_with(&["a server that lives serves"], || experiment(Place::new, Some("migration-unlocked"), 12));
+}
+
+#[test]
+fn and_two_on_a_server_would_be_seen() {
+    must_fail_with(&["a server that lives serves"], || experiment(Place::on_server, Some("migration-unlocked"), 12));
 }
 
 #[test]

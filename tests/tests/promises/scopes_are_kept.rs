@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 use docket_tests::mcp::Server;
+use docket_tests::postgres::Database;
 use docket_tests::program::docket;
 use serde_json::{Value, json};
 
@@ -20,6 +21,17 @@ fn a_caller_sees_and_changes_its_projects_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = SqliteStore::open(SqliteOptions::new(folder.path().join("docket.db")).create(true)).await;
         let store = Arc::new(store.expect("a database"));
+        Box::pin(docket_tests::scopes::experiment(Arc::clone(&store) as _)).await;
+        store.close().await;
+    });
+}
+
+#[test]
+fn a_caller_sees_and_changes_its_projects_alone_on_a_server() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let database = Database::new();
+        let store = Arc::new(database.open().await);
         Box::pin(docket_tests::scopes::experiment(Arc::clone(&store) as _)).await;
         store.close().await;
     });

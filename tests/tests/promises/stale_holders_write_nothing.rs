@@ -7,15 +7,14 @@
 use std::process::Command;
 use std::time::Duration;
 
-use docket_tests::audit;
 use docket_tests::program::docket;
 use serde_json::{Value, json};
 
 use crate::fleet::{Place, actor, must_fail_with, request};
 
-fn experiment(plant: Option<&'static str>) {
+fn experiment(place: fn(Option<&'static str>) -> Place, plant: Option<&'static str>) {
     for released in [false, true] {
-        let place = Place::new(plant);
+        let place = place(plant);
         let item = place.items(1).remove(0);
         let server = place.server();
         let claim = |who: &str| {
@@ -32,7 +31,7 @@ fn experiment(plant: Option<&'static str>) {
                 json!({ "actor": actor("bob"), "requestId": request(), "releases": [{ "itemId": item }] }),
             );
         }
-        let before = audit::read(&place.database());
+        let before = place.read();
         for trigger in ["start", "complete", "block", "hold", "resume", "cancel", "reopen"] {
             let step = json!({ "itemId": item, "trigger": trigger, "actor": actor("ann"), "fence": stale });
             let answer = server.ok("advance_item", json!({ "transitions": [step] }));
@@ -47,7 +46,7 @@ fn experiment(plant: Option<&'static str>) {
             "update",
         );
         on_the_command_line(&place, &item, stale);
-        let after = audit::read(&place.database());
+        let after = place.read();
         assert_eq!((before.items, before.notes, before.events.len()), (after.items, after.notes, after.events.len()));
     }
 }
@@ -66,7 +65,7 @@ fn on_the_command_line(place: &Place, item: &str, fence: u64) {
     ];
     for arguments in calls {
         let mut command = Command::new(docket());
-        command.arg("--db").arg(place.database()).args(["--json", "--actor", "subagent:ann"]).args(arguments);
+        command.arg("--db").arg(place.word()).args(["--json", "--actor", "subagent:ann"]).args(arguments);
         command.current_dir(place.folder());
         place.prepare(&mut command);
         let output = command.output().expect("the program");
@@ -78,10 +77,17 @@ fn on_the_command_line(place: &Place, item: &str, fence: u64) {
 
 #[test]
 fn a_stale_holder_never_writes() {
-    experiment(None);
+    experiment(Place::new, None);
+}
+
+#[test]
+fn nor_on_a_server() {
+    experiment(Place::on_server, None);
 }
 
 #[test]
 fn and_a_write_that_forgets_the_fence_would_be_seen() {
-    must_fail_with(&["note was not refused as lost"], || experiment(Some("fence-ignored-on-notes")));
+    must_fail_with(&["note was not refused as lost"], || {
+        experiment(Place::new, Some("fence-ignored-on-notes"));
+    });
 }

@@ -4,8 +4,6 @@
 //! is whole: the rows are what the events say, and a retry of the request takes effect once. Planted bug it catches:
 //! events written in a transaction of their own, after the rows.
 
-use docket_tests::audit;
-use docket_tests::mcp::Server;
 use serde_json::{Value, json};
 
 use crate::fleet::{Place, actor, must_fail_with};
@@ -49,21 +47,20 @@ fn writes(ids: &[String]) -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn experiment(plant: Option<&'static str>) {
-    let place = Place::new(plant);
+fn experiment(place: &Place, least: usize) {
     let ids = place.items(2);
     let mut deaths = 0;
     for (tool, arguments) in writes(&ids) {
         for statement in 0..DEEPEST {
-            let dying = Server::start_with(&place.database(), &[], |command| {
+            let dying = place.server_with(|command| {
                 place.prepare(command);
                 command.env("DOCKET_DIE_AT", statement.to_string());
             });
             let answered = dying.call(tool, arguments.clone()).is_ok();
             drop(dying);
-            audit::check(&place.database());
+            place.check();
             if answered {
-                assert!(statement > 2, "{tool} wrote nothing to die in");
+                assert!(statement >= least, "{tool} wrote nothing to die in");
                 break;
             }
             deaths += 1;
@@ -74,18 +71,31 @@ fn experiment(plant: Option<&'static str>) {
         assert_eq!(first, second, "{tool} was answered in two ways");
     }
     assert!(deaths > 20, "{deaths} deaths show little");
-    let world = audit::check(&place.database());
+    let world = place.check();
     assert_eq!(world.items.len(), 2 + 1 + 2 - 1, "every write took effect once");
 }
 
 #[test]
 fn state_event_and_answer_are_one() {
-    experiment(None);
+    experiment(&Place::new(None), 3);
+}
+
+#[test]
+fn they_are_on_a_server() {
+    // Before its writes, before their commit, before the answer.
+    experiment(&Place::on_server(None), 3);
 }
 
 #[test]
 fn and_an_event_after_the_commit_would_be_seen() {
     must_fail_with(&["rebuilt from events", "an event that fits", "took effect once", "answered in two ways"], || {
-        experiment(Some("events-apart"));
+        experiment(&Place::new(Some("events-apart")), 3);
+    });
+}
+
+#[test]
+fn and_so_would_one_on_a_server() {
+    must_fail_with(&["rebuilt from events", "an event that fits", "took effect once", "answered in two ways"], || {
+        experiment(&Place::on_server(Some("events-apart")), 3);
     });
 }

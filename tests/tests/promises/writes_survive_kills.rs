@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use docket_tests::audit;
 use serde_json::json;
 
 use crate::fleet::{Fleet, Place, must_fail_with, soak};
@@ -16,8 +15,8 @@ use crate::fleet::{Fleet, Place, must_fail_with, soak};
 const WRITERS: usize = 16;
 const PROCESSES: usize = 4;
 
-fn experiment(plant: Option<&'static str>, length: Duration, pause: std::ops::Range<u64>) {
-    let place = Arc::new(Place::new(plant));
+fn experiment(place: Place, length: Duration, pause: std::ops::Range<u64>) {
+    let place = Arc::new(place);
     let items = Arc::new(place.items(WRITERS));
     let fleet = Fleet::new(&place, PROCESSES);
     let acknowledged = Arc::new(Mutex::new(BTreeSet::new()));
@@ -46,7 +45,7 @@ fn experiment(plant: Option<&'static str>, length: Duration, pause: std::ops::Ra
         writer.join().expect("a writer");
     }
     drop(fleet);
-    let world = audit::check(&place.database());
+    let world = place.check();
     let stored: BTreeSet<String> = world.notes.values().map(|note| note.body.to_string()).collect();
     let acknowledged = acknowledged.lock().expect("the list");
     let lost: Vec<&String> = acknowledged.difference(&stored).collect();
@@ -63,12 +62,24 @@ fn experiment(plant: Option<&'static str>, length: Duration, pause: std::ops::Ra
 
 #[test]
 fn an_acknowledged_write_survives_a_kill() {
-    experiment(None, Duration::from_secs(12) * soak(), 300..1200);
+    experiment(Place::new(None), Duration::from_secs(12) * soak(), 300..1200);
+}
+
+#[test]
+fn it_does_on_a_server() {
+    experiment(Place::on_server(None), Duration::from_secs(8) * soak(), 300..1200);
 }
 
 #[test]
 fn and_an_answer_before_its_commit_would_be_seen() {
     must_fail_with(&["acknowledged writes are lost"], || {
-        experiment(Some("answer-before-commit"), Duration::from_secs(8), 300..900);
+        experiment(Place::new(Some("answer-before-commit")), Duration::from_secs(8), 300..900);
+    });
+}
+
+#[test]
+fn and_so_would_one_on_a_server() {
+    must_fail_with(&["acknowledged writes are lost"], || {
+        experiment(Place::on_server(Some("answer-before-commit")), Duration::from_secs(8), 300..900);
     });
 }

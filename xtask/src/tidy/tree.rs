@@ -52,11 +52,15 @@ fn names_folder(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| !line[..at].ends_with(beneath))
 }
 
+/// Files that a store may have alone: tests of its own database's plans, and what tests of the whole do to a server.
+const OF_ONE_STORE: [&str; 2] = ["_tests.rs", "testing.rs"];
+
 /// With two stores, what is in a file of one is in the same file of the other.
 fn mirrored_stores(files: &[File]) -> Vec<String> {
     let mut stores: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in files {
         if let Some((store, inside)) = file.path.strip_prefix("crates/store-").and_then(|path| path.split_once("/src/"))
+            && !OF_ONE_STORE.iter().any(|alone| inside.ends_with(alone))
         {
             stores.entry(store).or_default().insert(inside);
         }

@@ -1,11 +1,10 @@
 //! Configuration of MCP clients, ready to paste.
 
-use std::path::Path;
-
 use docket_core::model::Slug;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::database::Place;
 use crate::output::{Paint, escape};
 
 /// How to start the server, in the words of each client.
@@ -22,19 +21,11 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    pub(crate) fn new(database: &Path, project: &Slug, surface: &str) -> Self {
+    pub(crate) fn new(database: &Place, project: &Slug, surface: &str) -> Self {
         let command = std::env::current_exe().map_or_else(|_| "docket".to_owned(), |path| path.display().to_string());
-        let args: Vec<String> = [
-            "--db",
-            &format!("sqlite:{}", database.display()),
-            "mcp",
-            "--surface",
-            surface,
-            "--project",
-            project.as_str(),
-        ]
-        .map(ToOwned::to_owned)
-        .to_vec();
+        let args: Vec<String> = ["--db", &database.word(), "mcp", "--surface", surface, "--project", project.as_str()]
+            .map(ToOwned::to_owned)
+            .to_vec();
         let server = json!({ "command": command, "args": args });
         let words: Vec<String> = std::iter::once(&command).chain(&args).map(|word| shell_word(word)).collect();
         Self {

@@ -1,17 +1,17 @@
 //! `docket doctor`: looks at the whole database and says what is wrong with it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use docket_core::Reason;
 use docket_core::doctor::{Finding, Repair, Rows, examine};
 use docket_core::model::{Item, ItemId, Key};
-use docket_core::store::{Store, StoreError};
-use docket_store_sqlite::{Durability, SqliteStore};
+use docket_core::store::StoreError;
+use docket_store_sqlite::Durability;
 use serde::Serialize;
 
 use super::progress::Progress;
 use super::snapshot;
+use crate::database::Database;
 use crate::exit::{FOUND, Failure, plain};
 use crate::output::{Paint, escape};
 use crate::session::{Access, Shell};
@@ -68,7 +68,7 @@ impl Report {
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     crate::logging::start(&shell.around, None, false)?;
-    let mut report = Report { database: shell.location()?.path.display().to_string(), ..Report::default() };
+    let mut report = Report { database: shell.location()?.place.shown(), ..Report::default() };
     let keys = match look_and_mend(shell, &args, &mut report).await {
         Ok(keys) => keys,
         // What is too damaged to be read is no failure of ours to look: it is what was found.
@@ -102,7 +102,7 @@ async fn look_and_mend(shell: &Shell, args: &Args, report: &mut Report) -> Resul
             break;
         }
         for repair in Repair::of(&report.rows, &items) {
-            store.execute(Box::new(repair)).await?;
+            store.store().execute(Box::new(repair)).await?;
         }
         (items, keys) = look(shell, &store, report).await?;
         report.repaired += before.saturating_sub(report.repairable());
@@ -114,7 +114,7 @@ async fn look_and_mend(shell: &Shell, args: &Args, report: &mut Report) -> Resul
 /// Looks at all rows; returns the items, and their keys.
 async fn look(
     shell: &Shell,
-    store: &Arc<SqliteStore>,
+    store: &Database,
     report: &mut Report,
 ) -> Result<(Vec<Item>, BTreeMap<ItemId, Key>), Failure> {
     let progress = Progress::new(shell.out, "looking at rows", None);

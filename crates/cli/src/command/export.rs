@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::progress::Progress;
 use super::snapshot;
+use crate::database::Place;
 use crate::exit::Failure;
 use crate::session::{Access, Shell, resolve};
 
@@ -126,7 +127,9 @@ fn sink(shell: &Shell, args: &Args) -> Result<Sink, Failure> {
         return Ok(Sink::Through(path));
     }
     let file = std::fs::canonicalize(&path).map_err(cannot)?;
-    if std::fs::canonicalize(shell.location()?.path).is_ok_and(|database| database == file) {
+    let place = shell.location()?.place;
+    let database = if let Place::File(path) = &place { std::fs::canonicalize(path).ok() } else { None };
+    if database.is_some_and(|database| database == file) {
         let message = format!("{} is the database itself: name another file", path.display());
         return Err(Error::conflict(Reason::Duplicate, message).into());
     }

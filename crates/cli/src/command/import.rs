@@ -62,7 +62,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     };
     progress.at(total);
     drop(progress);
-    session.store.close().await;
+    session.database.close().await;
     shell.out.answer(&imported, |_| {
         vec![format!(
             "took in {}, {}, {} and {}",

@@ -1,22 +1,21 @@
 //! `docket init`: makes a database and a project here, and shows how to connect an agent to it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use docket_core::model::{KeyPrefix, Project, Slug, Title};
-use docket_core::store::Store;
 use docket_core::workflow::Workflow;
 use docket_core::{Engine, Error, Reason};
 use docket_mcp_server::{surface, surfaces};
-use docket_store_sqlite::SqliteOptions;
 use serde::Serialize;
 
 use super::clients::{self, Clients};
 use super::mcp::{DEFAULT_PROJECT, make_project, preset_of};
 use crate::config::locate::{DATABASE, Origin};
+use crate::database::{Database, Opening, Place};
 use crate::exit::Failure;
 use crate::output::{Paint, escape};
-use crate::session::{Shell, apply_rules, make_folder_of, open, resolve};
+use crate::session::{Shell, apply_rules, make_folder_of, resolve};
 
 const HELP: &str = "\
 Makes .docket/docket.db (or the database that --db names) with one project, and prints configuration to \
@@ -26,7 +25,8 @@ again.
 Examples:
   docket init
   docket init --name \"Web shop\" --prefix WEB
-  docket --project web init --preset standard --dir ~/work/web";
+  docket --project web init --preset standard --dir ~/work/web
+  docket --db postgres://docket@db.example/docket init";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
@@ -68,9 +68,11 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let config = shell.configuration()?;
     let caller = shell.caller(&config)?;
     let answers = Answers::read(shell, &args, config.project.slug.clone())?;
-    let (path, created) = make_database(shell, &folder).await?;
-    let store = open(SqliteOptions::new(&path).durability(config.durability.unwrap_or_default())).await?;
-    let engine = Engine::new(Arc::clone(&store) as Arc<dyn Store>);
+    let (place, created) = make_database(shell, &folder).await?;
+    let durability = config.durability.unwrap_or_default();
+    let database = Database::open(&place, Opening { durability, ..Opening::default() }).await?;
+    let store = database.store();
+    let engine = Engine::new(Arc::clone(&store));
     let projects = store.projects().await?;
     let there = match (&answers.slug, projects.as_slice()) {
         (Some(slug), projects) => projects.iter().find(|project| project.slug == *slug),
@@ -94,22 +96,34 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         config.project.slug = Some(slug.clone());
         make_project(&engine, &caller, &config, slug, preset_of(&args.surface)).await?
     };
-    store.close().await;
-    let clients = Clients::new(&path, &project.slug, &args.surface);
-    let ready = Ready { database: path.display().to_string(), created, project: &project, clients };
+    database.close().await;
+    let clients = Clients::new(&place, &project.slug, &args.surface);
+    let ready = Ready { database: place.shown(), created, project: &project, clients };
     shell.out.answer(&ready, |paint| render(&ready, paint))
 }
 
 /// Makes the database that the caller named, or the one of a folder; says where it is and whether it is new.
-pub(super) async fn make_database(shell: &Shell, folder: &Path) -> Result<(PathBuf, bool), Failure> {
-    let path = database_path(shell, folder)?;
-    let created = !crate::config::locate::exists(&path)?;
-    if created {
-        make_folder_of(&path)?;
-        open(SqliteOptions::new(&path).create(true)).await?.close().await;
-    }
-    ignore(&path)?;
-    Ok((path, created))
+pub(super) async fn make_database(shell: &Shell, folder: &Path) -> Result<(Place, bool), Failure> {
+    let place = database_place(shell, folder)?;
+    let making = Opening { create: true, ..Opening::default() };
+    let created = match &place {
+        Place::File(path) => {
+            let missing = place.is_missing()?;
+            if missing {
+                make_folder_of(path)?;
+                Database::open(&place, making).await?.close().await;
+            }
+            ignore(path)?;
+            missing
+        }
+        Place::Server(_) => {
+            let database = Database::open(&place, making).await?;
+            let empty = database.store().projects().await?.is_empty();
+            database.close().await;
+            empty
+        }
+    };
+    Ok((place, created))
 }
 
 /// What the caller said of the project.
@@ -174,26 +188,26 @@ impl Answers {
 }
 
 /// Where the database goes: as `--db` says, else into the folder.
-fn database_path(shell: &Shell, folder: &Path) -> Result<PathBuf, Failure> {
+fn database_place(shell: &Shell, folder: &Path) -> Result<Place, Failure> {
     let location = shell.location();
     if let Ok(location) = &location {
         if location.origin == Origin::Named {
-            return Ok(location.path.clone());
+            return Ok(location.place.clone());
         }
     } else if shell.globals.db.is_some() || shell.around.docket_db.is_some() {
-        return location.map(|location| location.path);
+        return location.map(|location| location.place);
     }
     if !folder.is_dir() {
         return Err(Failure::environment(format!("{}: there is no such folder", folder.display())));
     }
-    let path = folder.join(DATABASE);
-    if let Some(other) = location.ok().filter(|location| location.origin == Origin::Found && location.path != path) {
+    let place = Place::File(folder.join(DATABASE));
+    if let Some(other) = location.ok().filter(|location| location.origin == Origin::Found && location.place != place) {
         crate::output::remark(&format!(
             "note: {} was used here until now; the new database takes its place in this folder",
-            other.path.display()
+            other.place.shown()
         ));
     }
-    Ok(path)
+    Ok(place)
 }
 
 /// Keeps the database out of git, where it lies in a folder of its own.

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use docket_core::command::SetProject;
 use docket_core::model::{Project, Slug};
 use docket_core::proof::{ProofVerifier, Unchecked};
-use docket_core::store::{ProjectRef, Store};
+use docket_core::store::ProjectRef;
 use docket_core::workflow::Workflow;
 use docket_core::{Code, Engine, Error, Kind, Reason};
 use docket_identity::JwksVerifier;
 use docket_mcp_server::{Settings, serve_stdio, surface, surfaces};
-use docket_store_sqlite::SqliteOptions;
 
 use crate::config::Configuration;
-use crate::config::locate::exists;
+use crate::database::{Database, Opening, Place};
 use crate::exit::Failure;
-use crate::session::{Caller, Shell, apply_rules, make_folder_of, no_project, open};
+use crate::session::{Caller, Shell, apply_rules, make_folder_of, no_project};
 
 /// The project that is made when nobody names one and there is none.
 pub(super) const DEFAULT_PROJECT: &str = "default";
@@ -44,21 +43,24 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let config = shell.configuration()?;
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
-    make_folder_of(&location.path)?;
-    let is_new = !exists(&location.path)?;
-    let options = SqliteOptions::new(&location.path).create(true).durability(config.durability.unwrap_or_default());
-    let store = open(options).await?;
-    if is_new {
-        crate::output::remark(&format!("docket: made a new database, {}", location.path.display()));
+    if let Place::File(path) = &location.place {
+        make_folder_of(path)?;
     }
-    let engine = Engine::new(Arc::clone(&store) as Arc<dyn Store>);
+    let is_new = location.place.is_missing()?;
+    let durability = config.durability.unwrap_or_default();
+    let database = Database::open(&location.place, Opening { create: true, durability, ..Opening::default() }).await?;
+    if is_new {
+        crate::output::remark(&format!("docket: made a new database, {}", location.place.shown()));
+    }
+    let store = database.store();
+    let engine = Engine::new(Arc::clone(&store));
     let projects = store.projects().await?;
     let slug = wanted(&projects, shell.named_project()?, &config)?;
     let project = match projects.into_iter().find(|project| project.slug == slug) {
         Some(project) => apply_rules(&engine, &caller, &config, &project).await?,
         None => make_project(&engine, &caller, &config, slug, preset_of(&args.surface)).await?,
     };
-    tracing::info!(database = %location.path.display(), project = %project.slug, surface = args.surface, "serving");
+    tracing::info!(database = location.place.shown(), project = %project.slug, surface = args.surface, "serving");
     let settings = Settings {
         // The tools are about one project: what another has is not found by its name.
         engine: engine.limited_to(engine.access().narrowed_to(project.id)),
@@ -70,7 +72,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         require_actor: config.identity.require_actor.unwrap_or(false),
     };
     let served = serve_stdio(settings, surface).await;
-    store.close().await;
+    database.close().await;
     served.map_err(|error| {
         tracing::debug!(error = &error as &dyn std::error::Error, "the connection ended");
         Failure::environment(format!("the connection ended: {error}"))

@@ -47,8 +47,11 @@ struct Restored {
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     crate::logging::start(&shell.around, None, false)?;
+    let place = shell.location()?.place;
+    let database = place
+        .file("pg_restore puts a backup back that pg_dump made; `docket import` reads what `docket export` wrote")?;
+    let database = database.to_owned();
     let backup = resolve(&shell.around, &args.path);
-    let database = shell.location()?.path;
     if !exists(&backup)? {
         return Err(Failure::environment(format!("{}: there is no such file", backup.display())));
     }

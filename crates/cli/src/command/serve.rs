@@ -6,22 +6,21 @@ use std::sync::Arc;
 use bytes::Bytes;
 use docket_core::model::{Project, ProjectId, Slug};
 use docket_core::proof::ProofVerifier;
-use docket_core::store::{ProjectRef, Store};
+use docket_core::store::ProjectRef;
 use docket_core::{Code, Engine, Error, Kind, Reason};
 use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, surfaces};
 use docket_rest_api::{Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Settings, serve};
-use docket_store_sqlite::{SqliteOptions, SqliteStore};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::mcp;
 use crate::config::Configuration;
-use crate::config::locate::exists;
 use crate::config::server::address;
+use crate::database::{Database, Opening, Place};
 use crate::exit::Failure;
 use crate::gate;
-use crate::session::{self, Shell, apply_rules, make_folder_of, open};
+use crate::session::{self, Shell, apply_rules, make_folder_of};
 
 /// Where the server listens when nobody says otherwise.
 const LISTEN: &str = "127.0.0.1:7420";
@@ -38,7 +37,8 @@ everybody who can reach the address is you, and only loopback addresses are serv
 Examples:
   docket serve
   docket serve --listen 127.0.0.1:8080
-  docket --db sqlite:/srv/work.db serve";
+  docket --db sqlite:/srv/work.db serve
+  docket --db postgres://docket@db.example/work serve";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
@@ -66,7 +66,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     raise_open_files();
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
-    let (store, engine, project) = open_database(shell, &config, &caller, &location.path).await?;
+    let (database, engine, project) = open_database(shell, &config, &caller, &location.place).await?;
     let gate = gate(&engine, &caller, &config, listen).await?;
     let listener = TcpListener::bind(listen)
         .await
@@ -84,9 +84,9 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             verifier: mcp::verifier(&config).await?,
         })),
     });
-    tell(shell, &listener, listen, &location.path)?;
+    tell(shell, &listener, listen, &location.place)?;
     let served = serve(listener, app, stop()?).await;
-    store.close().await;
+    database.close().await;
     served.map_err(|error| Failure::environment(format!("serving broke off: {error}")))
 }
 
@@ -116,9 +116,9 @@ async fn gate(
     Ok(gate::for_local_user(local, config.rate))
 }
 
-fn tell(shell: &Shell, listener: &TcpListener, listen: SocketAddr, database: &std::path::Path) -> Result<(), Failure> {
+fn tell(shell: &Shell, listener: &TcpListener, listen: SocketAddr, database: &Place) -> Result<(), Failure> {
     let address = listener.local_addr().unwrap_or(listen);
-    let told = Listening { url: format!("http://{address}"), database: database.display().to_string() };
+    let told = Listening { url: format!("http://{address}"), database: database.shown() };
     tracing::info!(%address, database = %told.database, "serving");
     shell.out.answer_line(&told, |paint| {
         format!("serving {} (REST at /docs, MCP at /mcp) from {}", paint.bold(&told.url), told.database)
@@ -130,28 +130,31 @@ async fn open_database(
     shell: &Shell,
     config: &Configuration,
     caller: &session::Caller,
-    path: &std::path::Path,
-) -> Result<(Arc<SqliteStore>, Engine, Option<ProjectId>), Failure> {
-    make_folder_of(path)?;
-    let is_new = !exists(path)?;
-    let options = SqliteOptions::new(path).create(true).durability(config.durability.unwrap_or_default());
-    let store = open(options).await?;
-    if is_new {
-        crate::output::remark(&format!("docket: made a new database, {}", path.display()));
+    place: &Place,
+) -> Result<(Database, Engine, Option<ProjectId>), Failure> {
+    if let Place::File(path) = place {
+        make_folder_of(path)?;
     }
-    let engine = Engine::new(Arc::clone(&store) as Arc<dyn Store>);
+    let is_new = place.is_missing()?;
+    let durability = config.durability.unwrap_or_default();
+    let database = Database::open(place, Opening { create: true, durability, ..Opening::default() }).await?;
+    if is_new {
+        crate::output::remark(&format!("docket: made a new database, {}", place.shown()));
+    }
+    let store = database.store();
+    let engine = Engine::new(Arc::clone(&store));
     let projects = store.projects().await?;
     let several: Vec<&Project> = projects.iter().collect();
     let named = shell.named_project()?;
     if several.len() > 1 && named.is_none() && config.project.slug.is_none() {
-        return Ok((store, engine, None));
+        return Ok((database, engine, None));
     }
     let slug: Slug = mcp::wanted(&projects, named, config)?;
     let project = match projects.into_iter().find(|project| project.slug == slug) {
         Some(project) => apply_rules(&engine, caller, config, &project).await?,
         None => mcp::make_project(&engine, caller, config, slug, mcp::preset_of(surfaces()[0])).await?,
     };
-    Ok((store, engine, Some(project.id)))
+    Ok((database, engine, Some(project.id)))
 }
 
 /// Resolves when the server is told to stop; told again, the process ends at once.

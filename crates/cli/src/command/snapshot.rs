@@ -1,22 +1,33 @@
-//! All rows as of one moment, for `export` and `doctor`: where others keep writing, from a copy that nobody writes to.
+//! All rows as of one moment, for `export` and `doctor`: a server shows its database as it was, a file is scanned again when
+//! somebody wrote meanwhile, and copied where others keep writing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use docket_core::Engine;
 use docket_core::exchange::Snapshot;
-use docket_core::store::Store;
+use docket_core::store::{ScanRows, ScanTable, Store, StoreError};
+use docket_store_postgres::Frozen;
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 
 use super::progress::Progress;
+use crate::database::Database;
 use crate::exit::Failure;
 use crate::session::open;
 
 /// How often a scan is begun anew before a copy is made to scan instead.
 const TRIES: usize = 2;
 
-/// Reads all rows; where others keep writing, from a copy that nobody writes to.
-pub(super) async fn take(store: &Arc<SqliteStore>, with_notes: bool, progress: &Progress) -> Result<Snapshot, Failure> {
+/// Reads all rows as of one moment.
+pub(super) async fn take(database: &Database, with_notes: bool, progress: &Progress) -> Result<Snapshot, Failure> {
+    match database {
+        Database::Sqlite(store) => of_file(store, with_notes, progress).await,
+        Database::Postgres(store) => Ok(of_server(&mut store.frozen().await?, with_notes, progress).await?),
+    }
+}
+
+/// Reads all rows of a file; where others keep writing, from a copy that nobody writes to.
+async fn of_file(store: &Arc<SqliteStore>, with_notes: bool, progress: &Progress) -> Result<Snapshot, Failure> {
     let engine = Engine::new(Arc::clone(store) as Arc<dyn Store>);
     for _ in 0..TRIES {
         if let Some(snapshot) = Snapshot::attempt(&engine, with_notes, |rows| progress.at(rows)).await? {
@@ -30,6 +41,29 @@ pub(super) async fn take(store: &Arc<SqliteStore>, with_notes: bool, progress: &
     let snapshot = Snapshot::take(&engine, with_notes).await;
     quiet.close().await;
     Ok(snapshot?)
+}
+
+/// Reads all rows of a server's database, which stands still for us while others write.
+async fn of_server(frozen: &mut Frozen, with_notes: bool, progress: &Progress) -> Result<Snapshot, StoreError> {
+    let mut snapshot = Snapshot { projects: frozen.projects().await?, ..Snapshot::default() };
+    let notes = with_notes.then_some(ScanTable::Notes);
+    for table in [ScanTable::Items, ScanTable::Edges].into_iter().chain(notes) {
+        let mut after = None;
+        loop {
+            let page = frozen.scan(table, after).await?;
+            match page.rows {
+                ScanRows::Items(rows) => snapshot.items.extend(rows),
+                ScanRows::Edges(rows) => snapshot.edges.extend(rows),
+                ScanRows::Notes(rows) => snapshot.notes.extend(rows),
+            }
+            progress.at(snapshot.items.len() + snapshot.edges.len() + snapshot.notes.len());
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(snapshot)
 }
 
 /// A file that goes when we do.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use docket_core::echo;
 
 use super::node::ConfigError;
+use crate::database::Place;
 use crate::exit::Failure;
 
 /// The database's place inside a folder of work.
@@ -43,7 +44,7 @@ pub(crate) enum Origin {
 /// Where the database is, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    pub(crate) path: PathBuf,
+    pub(crate) place: Place,
     pub(crate) origin: Origin,
 }
 
@@ -86,13 +87,13 @@ impl Surroundings {
     /// Where the database is: as named, else found upwards, else in the user's data folder.
     pub(crate) fn database(&self, named: Option<&str>) -> Result<Location, Failure> {
         if let Some(named) = named.or(self.docket_db.as_deref()) {
-            return Ok(Location { path: self.cwd.join(parse_database(named)?), origin: Origin::Named });
+            return Ok(Location { place: parse_database(&self.cwd, named)?, origin: Origin::Named });
         }
         if let Some(path) = self.find_up(DATABASE)? {
-            return Ok(Location { path, origin: Origin::Found });
+            return Ok(Location { place: Place::File(path), origin: Origin::Found });
         }
         match &self.data_folder {
-            Some(folder) => Ok(Location { path: folder.join("docket.db"), origin: Origin::DataFolder }),
+            Some(folder) => Ok(Location { place: Place::File(folder.join("docket.db")), origin: Origin::DataFolder }),
             None => Err(Failure::environment(
                 "no Docket database here, and neither HOME nor XDG_DATA_HOME says where your own would be: \
                  run `docket init`, or name a database with --db",
@@ -101,8 +102,8 @@ impl Surroundings {
     }
 }
 
-/// A path out of what `--db` says: `sqlite:PATH`, or a bare path.
-fn parse_database(named: &str) -> Result<PathBuf, Failure> {
+/// What `--db` names: `postgres://…`, `sqlite:PATH`, or a bare path.
+fn parse_database(cwd: &Path, named: &str) -> Result<Place, Failure> {
     let scheme = named.split_once(':').filter(|(scheme, _)| {
         // One letter is a drive of Windows.
         scheme.len() > 1
@@ -112,9 +113,13 @@ fn parse_database(named: &str) -> Result<PathBuf, Failure> {
     let path = match scheme {
         None => named,
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("sqlite") => rest.strip_prefix("//").unwrap_or(rest),
+        Some((scheme, _)) if scheme.eq_ignore_ascii_case("postgres") || scheme.eq_ignore_ascii_case("postgresql") => {
+            return Ok(Place::Server(named.to_owned()));
+        }
         Some((scheme, _)) => {
             return Err(Failure::environment(format!(
-                "--db: \"{}\" is not a kind of database that this version knows; known: sqlite:PATH, or a plain path",
+                "--db: \"{}\" is not a kind of database that this version knows; known: sqlite:PATH, a plain path, or \
+                 postgres://USER@HOST/DATABASE",
                 echo(scheme)
             )));
         }
@@ -125,7 +130,7 @@ fn parse_database(named: &str) -> Result<PathBuf, Failure> {
             Err(Failure::environment("--db: a database in memory would be gone with the process: name a file"))
         }
         path if path.contains('\0') => Err(Failure::environment("--db: a path cannot hold a NUL character")),
-        path => Ok(PathBuf::from(path)),
+        path => Ok(Place::File(cwd.join(path))),
     }
 }
 

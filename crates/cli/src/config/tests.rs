@@ -9,6 +9,7 @@ use docket_store_sqlite::Durability;
 
 use super::locate::{Origin, Surroundings, folders};
 use super::{ConfigError, Configuration, docket_toml, task_orchestrator};
+use crate::database::Place;
 
 pub(super) fn toml(text: &str) -> Result<Configuration, ConfigError> {
     let mut config = Configuration::default();
@@ -320,10 +321,13 @@ fn a_database_is_named_by_kind_and_path() {
         ("sqlite:odd:name.db", "/srv/here/odd:name.db"),
     ] {
         let found = place.database(Some(named)).expect(named);
-        assert_eq!((found.path, found.origin), (PathBuf::from(path), Origin::Named), "{named}");
+        assert_eq!((found.place, found.origin), (Place::File(PathBuf::from(path)), Origin::Named), "{named}");
+    }
+    for named in ["postgres://host/db", "PostgreSQL://host/db?sslmode=require"] {
+        let found = place.database(Some(named)).expect(named);
+        assert_eq!((found.place, found.origin), (Place::Server(named.to_owned()), Origin::Named));
     }
     for (named, said) in [
-        ("postgres://host/db", "\"postgres\""),
         ("mysql:x", "known: sqlite:PATH"),
         ("sqlite:", "no file"),
         ("", "no file"),
@@ -344,12 +348,12 @@ fn a_database_is_found_upwards_and_else_in_the_data_folder() {
     let mut place = around(&deep);
     place.data_folder = Some(PathBuf::from("/data/docket"));
     let found = place.database(None).expect("a place");
-    assert_eq!((found.path, found.origin), (PathBuf::from("/data/docket/docket.db"), Origin::DataFolder));
+    assert_eq!((found.place, found.origin), (Place::File(PathBuf::from("/data/docket/docket.db")), Origin::DataFolder));
     write(&folder.path().join("a/.docket/docket.db"), "");
     let found = place.database(None).expect("a place");
-    assert_eq!((found.path, found.origin), (folder.path().join("a/.docket/docket.db"), Origin::Found));
+    assert_eq!((found.place, found.origin), (Place::File(folder.path().join("a/.docket/docket.db")), Origin::Found));
     place.docket_db = Some("sqlite:/elsewhere.db".to_owned());
-    assert_eq!(place.database(None).expect("a place").path, Path::new("/elsewhere.db"));
+    assert_eq!(place.database(None).expect("a place").place, Place::File(PathBuf::from("/elsewhere.db")));
 }
 
 /// A main checkout with a worktree elsewhere, made by hand as git makes them.
@@ -370,11 +374,15 @@ fn a_worktree_finds_what_its_main_checkout_has() {
     write(&main.join(".docket/docket.db"), "");
     write(&main.join("sub/docket.toml"), "[log]\nlevel = 'info'\n");
     let place = around(&tree.join("sub/deep"));
-    assert_eq!(place.database(None).expect("a place").path, main.join(".docket/docket.db"));
+    assert_eq!(place.database(None).expect("a place").place, Place::File(main.join(".docket/docket.db")));
     let config = Configuration::load(&place, None).expect("a file");
     assert_eq!(config.files, [main.join("sub/docket.toml")], "the same place in the main checkout");
     write(&tree.join(".docket/docket.db"), "");
-    assert_eq!(place.database(None).expect("a place").path, tree.join(".docket/docket.db"), "its own comes first");
+    assert_eq!(
+        place.database(None).expect("a place").place,
+        Place::File(tree.join(".docket/docket.db")),
+        "its own comes first"
+    );
 }
 
 #[test]

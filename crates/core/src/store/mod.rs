@@ -121,8 +121,14 @@ pub enum StoreError {
         known: i64,
     },
     /// This is not a Docket database.
-    #[error("this file is not a Docket database")]
+    #[error("this is not a Docket database")]
     Foreign,
+    /// The database, the server or the role cannot be used; the text says what to do. Only while a store is opened.
+    #[error("this database cannot be used: {0}")]
+    Unfit(String),
+    /// The server cannot be reached. Only while a store is opened: the text is for whoever opens it.
+    #[error("the database server cannot be reached: {0}")]
+    Away(String),
     /// Anything else.
     #[error("the store failed")]
     Failed(#[source] Detail),
@@ -142,6 +148,8 @@ impl From<StoreError> for Error {
             StoreError::Corrupt(_) => (Kind::Permanent, Reason::StoreCorrupt, None),
             StoreError::Newer { .. } => (Kind::Permanent, Reason::StoreNewer, None),
             StoreError::Foreign => (Kind::Permanent, Reason::StoreForeign, None),
+            StoreError::Unfit(_) => (Kind::Permanent, Reason::NotConfigured, None),
+            StoreError::Away(_) => (Kind::Transient, Reason::StoreBusy, Some(1000)),
             StoreError::Failed(_) => (Kind::Transient, Reason::StoreFailed, None),
         };
         Self { retry_after_ms: retry, ..Self::new(kind, Code::Unavailable, reason, error.to_string()) }

@@ -1,12 +1,7 @@
-//! The store through its public door, on real files.
+//! What is SQLite's own: files, shared commits, backups. What every store must do is in `tests/src/contract`.
 
 mod admin;
-mod finding;
 mod opening;
-mod reading;
-mod round_trip;
-mod scopes;
 mod support;
 mod waiting;
-mod work;
 mod writing;

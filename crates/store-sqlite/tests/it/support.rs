@@ -110,16 +110,6 @@ pub(crate) fn note(item: &Item, key: &str, body: &str) -> Note {
     }
 }
 
-pub(crate) fn claim(holder: &str, expires_at: Option<i64>) -> Claim {
-    Claim {
-        holder: name(holder),
-        claimed_at: Timestamp::from_millis(10),
-        expires_at: expires_at.map(Timestamp::from_millis),
-        original_claimed_at: Timestamp::from_millis(9),
-        ttl_seconds: 60,
-    }
-}
-
 pub(crate) fn event(project: ProjectId, item: Option<ItemId>, verb: Verb, at: Timestamp) -> Event {
     Event {
         seq: 0,
@@ -146,24 +136,6 @@ impl Unit for Put {
 
     fn decide(&mut self, _seen: &Slice) -> Step {
         Step::Commit(Box::new(self.0.clone()))
-    }
-}
-
-/// Changes one item that it has seen.
-pub(crate) struct Edit<F>(pub(crate) ItemId, pub(crate) Touched, pub(crate) F);
-
-impl<F: FnMut(&mut Item) + Send + 'static> Unit for Edit<F> {
-    fn scope(&self) -> Scope {
-        Scope { items: vec![self.0.into()], ..Scope::default() }
-    }
-
-    fn decide(&mut self, seen: &Slice) -> Step {
-        let Some(before) = seen.items.get(&self.0) else { return Step::Nothing };
-        let mut item = before.clone();
-        (self.2)(&mut item);
-        let change = ItemChange { item, read_version: before.version, read_fence: before.fence.0, touched: self.1 };
-        let record = event(before.project, Some(before.id), Verb::Edited, seen.now);
-        Step::Commit(Box::new(ChangeSet { changed_items: vec![change], events: vec![record], ..ChangeSet::default() }))
     }
 }
 
@@ -251,10 +223,6 @@ impl Bench {
 
     pub(crate) async fn put_items(&self, items: &[Item]) {
         self.put(ChangeSet { new_items: items.to_vec(), ..ChangeSet::default() }).await;
-    }
-
-    pub(crate) async fn edit(&self, id: ItemId, touched: Touched, change: impl FnMut(&mut Item) + Send + 'static) {
-        self.store.execute(Box::new(Edit(id, touched, change))).await.expect("the item is changed");
     }
 
     pub(crate) async fn get(&self, id: ItemId) -> Option<Item> {

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use docket_core::model::{EdgeKind, Item, ItemId, Title, Verb};
+use docket_core::model::{EdgeKind, Item, ItemId, Verb};
 use docket_core::store::{
     Around, ChangeSet, EdgeReach, ItemChange, NoteReach, Scope, Slice, Step, Store, StoreError, Touched, Unit,
 };
 use docket_store_sqlite::SqliteStore;
 
-use crate::support::{Bench, ClaimBest, Edit, Put, child, edge, event, fast, item, name, note};
+use crate::support::{Bench, ClaimBest, Put, child, edge, event, item, name, note};
 
 /// Holds the writer up until many others wait.
 struct Slow(Duration);
@@ -130,58 +130,6 @@ async fn too_many_at_once_are_turned_away_at_once() {
     assert!(turned_away >= 300 && done >= 256, "{done} done, {turned_away} turned away");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_unit_runs_to_its_end_without_its_caller() {
-    let bench = Bench::new().await;
-    let abandoned = {
-        let store = Arc::clone(&bench.store);
-        let unit = adds(&bench, 7);
-        tokio::spawn(async move {
-            store.execute(Box::new(Slow(Duration::from_millis(100)))).await.expect("decided");
-            store.execute(unit).await
-        })
-    };
-    tokio::time::sleep(Duration::from_millis(120)).await;
-    abandoned.abort();
-    let _ = abandoned.await;
-    let store = Arc::clone(&bench.store);
-    let _ = tokio::time::timeout(Duration::from_micros(1), store.execute(adds(&bench, 8))).await;
-    bench.store.close().await;
-    let store = SqliteStore::open(fast(&bench.folder)).await.expect("the same file");
-    let all = docket_core::store::Filter { limit: 9, ..Default::default() };
-    let found = store.find(&all).await.expect("items");
-    assert!(found.items.iter().any(|item| item.number == 8), "queued before the store was closed");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_agents_never_get_the_same_item() {
-    let bench = Bench::new().await;
-    let items: Vec<Item> = (1..=120).map(|number| item(&bench.project, number, "wanted")).collect();
-    bench.put_items(&items).await;
-    let others: Vec<_> = [
-        Arc::clone(&bench.store),
-        Arc::new(SqliteStore::open(fast(&bench.folder)).await.expect("a store")),
-        Arc::new(SqliteStore::open(fast(&bench.folder)).await.expect("a store")),
-    ]
-    .into();
-    let got: Arc<Mutex<Vec<ItemId>>> = Arc::default();
-    let agents: Vec<_> = (0..130)
-        .map(|number| {
-            let (store, got) = (Arc::clone(&others[number % 3]), Arc::clone(&got));
-            let holder = name(&format!("agent {number}"));
-            let project = bench.project.id;
-            tokio::spawn(async move { store.execute(Box::new(ClaimBest { project, holder, got })).await })
-        })
-        .collect();
-    for agent in agents {
-        agent.await.expect("no panic").expect("no error");
-    }
-    let mut got = got.lock().expect("no panic").clone();
-    got.sort();
-    got.dedup();
-    assert_eq!(got.len(), 120, "each item once, none twice, the last ten agents none");
-}
-
 #[tokio::test]
 async fn agents_who_ask_together_share_a_look_and_a_commit() {
     let bench = Bench::new().await;
@@ -204,50 +152,6 @@ async fn agents_who_ask_together_share_a_look_and_a_commit() {
     assert_eq!(got.lock().expect("no panic").len(), 60, "the last four found nothing");
     assert_eq!(bench.store.commits() - before.0, 1);
     assert_eq!(bench.store.round_trips() - before.1, 2, "one look, one write");
-}
-
-#[tokio::test]
-async fn a_unit_sees_what_the_one_before_it_wrote() {
-    let bench = Bench::new().await;
-    let counted = item(&bench.project, 1, "0");
-    bench.put_items(std::slice::from_ref(&counted)).await;
-    let touched = Touched { content: true, ..Touched::default() };
-    let count = |item: &mut Item| {
-        let next = item.title.as_str().parse::<u32>().expect("a number") + 1;
-        item.title = Title::parse(&next.to_string()).expect("a title");
-    };
-    let units = (0..40).map(|_| Box::new(Edit(counted.id, touched, count)) as Box<dyn Unit>).collect();
-    assert!(together(&bench.store, units).await.iter().all(Result::is_ok));
-    assert_eq!(bench.get(counted.id).await.expect("the item").title.as_str(), "40");
-}
-
-#[tokio::test]
-async fn removed_items_take_their_notes_edges_and_words_with_them() {
-    let bench = Bench::new().await;
-    let root = item(&bench.project, 1, "root");
-    let (a, b) = (child(&root, 2, "a", &bench.project), child(&root, 3, "b", &bench.project));
-    bench
-        .put(ChangeSet {
-            new_items: vec![root.clone(), a.clone(), b.clone()],
-            new_edges: vec![edge(EdgeKind::Blocks, &a, &b)],
-            notes: vec![note(&a, "n", "x"), note(&b, "n", "y")],
-            ..ChangeSet::default()
-        })
-        .await;
-    assert!(bench.try_put(ChangeSet { removed_items: vec![root.id], ..ChangeSet::default() }).await.is_err());
-    let moved = ItemChange {
-        item: Item { parent: None, depth: 0, ..b.clone() },
-        read_version: 1,
-        read_fence: 0,
-        touched: Touched { content: true, ..Touched::default() },
-    };
-    let changes = ChangeSet { changed_items: vec![moved], removed_items: vec![a.id, root.id], ..ChangeSet::default() };
-    bench.put(changes).await;
-    let around = Around { edges: EdgeReach::Shown, notes: NoteReach::Heads, ..Around::default() };
-    let scope = Scope { items: vec![root.id.into(), a.id.into(), b.id.into()], around, ..Scope::default() };
-    let seen = bench.store.view(&scope).await.expect("a slice");
-    assert_eq!((seen.items.len(), seen.edges.len(), seen.note_heads.len()), (1, 0, 1));
-    assert_eq!(bench.store.integrity().await.expect("findings"), Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -1,14 +1,12 @@
 //! Ready work: which candidates there are, in which order, and what live claims keep from others.
 
 use docket_core::model::{Item, ItemId, Role, Tag};
-use docket_core::store::{Candidates, ChangeSet, ProjectRef, Scope, Slice, Store};
+use docket_core::store::{Candidates, ChangeSet, ProjectRef, Scope, Slice};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering;
 
-use docket_store_sqlite::SqliteStore;
-
-use crate::support::{Bench, Put, best, child, claim, fast, item, name, project};
+use super::support::{Bench, Put, best, child, claim, item, name, project};
 
 const FAR: i64 = 4_000_000_000_000;
 
@@ -23,8 +21,7 @@ fn numbers(slice: &Slice) -> Vec<u32> {
 
 /// 1 free, 2 live claim, 3 expired claim, 4 claim without end, 5 not offered but unblocked, 6 blocked, 7 in work,
 /// 8 closed, 9 free and better than 1.
-async fn mixed() -> (Bench, Vec<Item>) {
-    let bench = Bench::new().await;
+async fn mixed(bench: Bench) -> (Bench, Vec<Item>) {
     let mut items: Vec<Item> = (1..=9).map(|number| item(&bench.project, number, "work")).collect();
     items[1].claim = Some(claim("live", Some(FAR)));
     items[2].claim = Some(claim("expired", Some(20)));
@@ -38,9 +35,9 @@ async fn mixed() -> (Bench, Vec<Item>) {
     (bench, items)
 }
 
-#[tokio::test]
-async fn the_best_come_first_and_expired_claims_among_them() {
-    let (bench, _) = mixed().await;
+/// The best come first and expired claims among them.
+pub async fn the_best_come_first_and_expired_claims_among_them(bench: Bench) {
+    let (bench, _) = mixed(bench).await;
     assert_eq!(candidates(&bench, best(10)).await, [9, 1, 3]);
     assert_eq!(candidates(&bench, Candidates { include_claimed: true, ..best(10) }).await, [9, 1, 2, 3, 4]);
     assert_eq!(candidates(&bench, Candidates { offered_only: false, ..best(10) }).await, [9, 1, 3, 5]);
@@ -49,9 +46,9 @@ async fn the_best_come_first_and_expired_claims_among_them() {
     assert_eq!(candidates(&bench, closed).await, Vec::<u32>::new(), "closed work is never ready");
 }
 
-#[tokio::test]
-async fn a_page_ends_at_its_limit_and_the_next_begins_after_it() {
-    let (bench, items) = mixed().await;
+/// A page ends at its limit and the next begins after it.
+pub async fn a_page_ends_at_its_limit_and_the_next_begins_after_it(bench: Bench) {
+    let (bench, items) = mixed(bench).await;
     let scope = |after| Scope {
         project: ProjectRef::Slug(bench.project.slug.clone()),
         candidates: Some(Candidates { after, ..best(2) }),
@@ -64,9 +61,8 @@ async fn a_page_ends_at_its_limit_and_the_next_begins_after_it() {
     assert_eq!((numbers(&seen), seen.candidates.truncated), (vec![3], false));
 }
 
-#[tokio::test]
-async fn candidates_can_be_narrowed() {
-    let bench = Bench::new().await;
+/// Candidates can be narrowed.
+pub async fn candidates_can_be_narrowed(bench: Bench) {
     let root = item(&bench.project, 1, "root");
     let mut mid = child(&root, 2, "mid", &bench.project);
     mid.item_type = Some(name("bug"));
@@ -89,14 +85,14 @@ async fn candidates_can_be_narrowed() {
     assert_eq!(numbers(&bench.store.view(&all).await.expect("a slice")), [1, 1, 2, 3], "every project, by rank");
 }
 
-#[tokio::test]
-async fn what_an_agent_holds_and_what_claims_keep_busy() {
-    let (bench, items) = mixed().await;
+/// What an agent holds and what claims keep busy.
+pub async fn what_an_agent_holds_and_what_claims_keep_busy(bench: Bench) {
+    let (bench, items) = mixed(bench).await;
     let mut busy = item(&bench.project, 20, "busy");
     busy.touches = vec![name("src/**")];
     busy.claim = Some(claim("live", Some(FAR)));
     let mut late = busy.clone();
-    (late.id, late.number, late.claim) = (ItemId::from_uuid(crate::support::new_uuid()), 21, Some(claim("x", Some(5))));
+    (late.id, late.number, late.claim) = (ItemId::from_uuid(super::support::new_uuid()), 21, Some(claim("x", Some(5))));
     let mut needs = item(&bench.project, 22, "needs");
     needs.needs = vec![name("gpu")];
     needs.claim = Some(claim("endless", None));
@@ -120,13 +116,10 @@ async fn what_an_agent_holds_and_what_claims_keep_busy() {
     assert_eq!(bench.store.view(&by_item).await.expect("a slice").held.len(), 2, "the item says the project");
 }
 
-#[tokio::test]
-async fn time_follows_the_database_and_never_goes_back() {
-    let bench = Bench::new().await;
+/// Time follows the database and never goes back.
+pub async fn time_follows_the_database_and_never_goes_back(bench: Bench) {
     let skew = Arc::new(AtomicI64::new(0));
-    let mut options = fast(&bench.folder);
-    options.clock_skew = Arc::clone(&skew);
-    let store = SqliteStore::open(options).await.expect("a second store");
+    let store = bench.ahead(Arc::clone(&skew)).await;
     let mut leased = item(&bench.project, 1, "leased");
     let before = store.view(&Scope::default()).await.expect("a slice").now;
     leased.claim = Some(claim("a", Some(before.as_millis() + 60_000)));

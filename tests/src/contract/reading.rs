@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use docket_core::model::{EdgeKind, Event, Item, Role, Timestamp, Verb};
-use docket_core::store::{
-    ChangeSet, ChildTally, ClaimTally, EventFilter, ProjectRef, ScanRows, ScanTable, Scope, Store,
-};
+use docket_core::store::{ChangeSet, ChildTally, ClaimTally, EventFilter, ProjectRef, ScanRows, ScanTable, Scope};
 
-use crate::support::{Bench, child, claim, edge, event, item, note, project};
+use super::support::{Bench, child, claim, edge, event, item, note, project};
 
-#[tokio::test]
-async fn children_and_claims_are_tallied() {
-    let bench = Bench::new().await;
+/// Children and claims are tallied.
+pub async fn children_and_claims_are_tallied(bench: Bench) {
     let (root, bare) = (item(&bench.project, 1, "root"), item(&bench.project, 2, "bare"));
     let mut children: Vec<Item> = (3..9).map(|number| child(&root, number, "child", &bench.project)).collect();
     children[0].role = Role::Terminal;
@@ -33,9 +30,8 @@ async fn children_and_claims_are_tallied() {
     assert_eq!(bench.store.tally_claims(&nowhere, &None).await.expect("a tally"), ClaimTally::default());
 }
 
-#[tokio::test]
-async fn events_are_filtered_and_ordered() {
-    let bench = Bench::new().await;
+/// Events are filtered and ordered.
+pub async fn events_are_filtered_and_ordered(bench: Bench) {
     let other = project("other", "OTH");
     let (a, b) = (item(&bench.project, 1, "a"), item(&bench.project, 2, "b"));
     let at = Timestamp::from_millis;
@@ -73,9 +69,8 @@ async fn events_are_filtered_and_ordered() {
     }
 }
 
-#[tokio::test]
-async fn a_scan_meets_every_row_once() {
-    let bench = Bench::new().await;
+/// A scan meets every row once.
+pub async fn a_scan_meets_every_row_once(bench: Bench) {
     let items: Vec<Item> = (1..=2500).map(|number| item(&bench.project, number, "scanned")).collect();
     let edges: Vec<_> = items.windows(2).take(1000).map(|pair| edge(EdgeKind::RelatesTo, &pair[0], &pair[1])).collect();
     let notes: Vec<_> =
@@ -116,10 +111,10 @@ async fn a_scan_meets_every_row_once() {
     assert!(bench.store.scan(ScanTable::Items, Some("nonsense".to_owned())).await.is_err());
 }
 
+/// A reader that goes away harms nobody.
+///
 /// The bug this would catch: a connection given back to the pool with a statement half run.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_that_goes_away_harms_nobody() {
-    let bench = Bench::new().await;
+pub async fn a_reader_that_goes_away_harms_nobody(bench: Bench) {
     let items: Vec<Item> = (1..=3000).map(|number| item(&bench.project, number, "read half-way")).collect();
     bench.put_items(&items).await;
     let first = Scope { items: vec![items[0].id.into()], ..Scope::default() };

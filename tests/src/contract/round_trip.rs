@@ -5,15 +5,12 @@ use docket_core::model::{
     ActorClaim, ActorKind, Attribution, Complexity, Outcome, Priority, RequestId, Role, Summary, Tag, Text, Timestamp,
     Title, Verb, Verification,
 };
-use docket_core::store::{
-    AnswerKey, ChangeSet, EventFilter, NoteReach, ProjectRef, Scope, Store, StoredAnswer, Touched,
-};
+use docket_core::store::{AnswerKey, ChangeSet, EventFilter, NoteReach, ProjectRef, Scope, StoredAnswer, Touched};
 
-use crate::support::{Bench, claim, edge, event, item, name, note};
+use super::support::{Bench, claim, edge, event, item, name, note};
 
-#[tokio::test]
-async fn an_item_comes_back_as_it_was_written() {
-    let bench = Bench::new().await;
+/// An item comes back as it was written.
+pub async fn an_item_comes_back_as_it_was_written(bench: Bench) {
     let mut full = item(&bench.project, 1, "Ünïcode \"quoted\" 🦀 'single'");
     full.description = Some(Text::parse("line one\nline two\ttab \\ backslash").expect("text"));
     full.summary = Summary::parse("a summary; DROP TABLE items;--").expect("summary");
@@ -47,9 +44,8 @@ async fn an_item_comes_back_as_it_was_written() {
     assert_eq!(bench.get(plain.id).await, Some(plain));
 }
 
-#[tokio::test]
-async fn only_the_touched_groups_are_written() {
-    let bench = Bench::new().await;
+/// Only the touched groups are written.
+pub async fn only_the_touched_groups_are_written(bench: Bench) {
     let before = item(&bench.project, 1, "before");
     bench.put_items(std::slice::from_ref(&before)).await;
     let all = |item: &mut docket_core::model::Item| {
@@ -85,9 +81,8 @@ async fn only_the_touched_groups_are_written() {
     assert_eq!(bench.get(before.id).await, Some(expected));
 }
 
-#[tokio::test]
-async fn notes_edges_events_and_answers_come_back() {
-    let bench = Bench::new().await;
+/// Notes edges events and answers come back.
+pub async fn notes_edges_events_and_answers_come_back(bench: Bench) {
     let (a, b) = (item(&bench.project, 1, "a"), item(&bench.project, 2, "b"));
     let mut link = edge(EdgeKind::Blocks, &a, &b);
     link.unblock_at = Some(Role::Review);

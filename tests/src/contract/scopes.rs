@@ -2,12 +2,10 @@
 
 use docket_core::limits;
 use docket_core::model::{EdgeKind, Item, ItemId, ItemRef, Key, Project, ProjectId, Role};
-use docket_core::store::{
-    Around, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, Store, WaitEdge,
-};
+use docket_core::store::{Around, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, WaitEdge};
 use uuid::Uuid;
 
-use crate::support::{Bench, child, edge, item, name, new_uuid, note, project};
+use super::support::{Bench, child, edge, item, name, new_uuid, note, project};
 
 /// root ─ mid ─ leaf, and a second root.
 struct Family {
@@ -18,8 +16,7 @@ struct Family {
     other: Item,
 }
 
-async fn family() -> Family {
-    let bench = Bench::new().await;
+async fn family(bench: Bench) -> Family {
     let root = item(&bench.project, 1, "root");
     let mid = child(&root, 2, "mid", &bench.project);
     let leaf = child(&mid, 3, "leaf", &bench.project);
@@ -46,9 +43,9 @@ fn sorted(items: &[&Item]) -> Vec<ItemId> {
     ids
 }
 
-#[tokio::test]
-async fn items_are_found_by_id_key_and_prefix() {
-    let Family { bench, root, leaf, .. } = family().await;
+/// Items are found by id key and prefix.
+pub async fn items_are_found_by_id_key_and_prefix(bench: Bench) {
+    let Family { bench, root, leaf, .. } = family(bench).await;
     let key = |number| ItemRef::Key(Key { prefix: bench.project.prefix.clone(), number });
     let hex = leaf.id.as_uuid().simple().to_string();
     let unknown = ItemRef::Id(ItemId::from_uuid(Uuid::nil()));
@@ -75,9 +72,8 @@ async fn items_are_found_by_id_key_and_prefix() {
     assert_eq!(seen.projects[&bench.project.id].slug, bench.project.slug);
 }
 
-#[tokio::test]
-async fn an_ambiguous_prefix_lists_a_few_of_many() {
-    let bench = Bench::new().await;
+/// An ambiguous prefix lists a few of many.
+pub async fn an_ambiguous_prefix_lists_a_few_of_many(bench: Bench) {
     let items: Vec<Item> = (1..=30).map(|number| item(&bench.project, number, "one of many")).collect();
     bench.put_items(&items).await;
     let prefix = ItemRef::Prefix(items[0].id.as_uuid().simple().to_string()[..8].to_owned());
@@ -86,9 +82,9 @@ async fn an_ambiguous_prefix_lists_a_few_of_many() {
     assert_eq!(keys.len(), limits::AMBIGUOUS_SHOWN + 1);
 }
 
-#[tokio::test]
-async fn ancestors_and_subtree_surround_the_named() {
-    let Family { bench, root, mid, leaf, other } = family().await;
+/// Ancestors and subtree surround the named.
+pub async fn ancestors_and_subtree_surround_the_named(bench: Bench) {
+    let Family { bench, root, mid, leaf, other } = family(bench).await;
     let seen = view(&bench, named(&[&leaf], Around { ancestors: true, ..Around::default() })).await;
     assert_eq!(ids(&seen), sorted(&[&root, &mid, &leaf]));
     let seen = view(&bench, named(&[&root, &mid], Around { subtree: Some(10), ..Around::default() })).await;
@@ -99,9 +95,9 @@ async fn ancestors_and_subtree_surround_the_named() {
     assert_eq!((seen.subtree.rows, seen.subtree.truncated), (vec![mid.id], true));
 }
 
-#[tokio::test]
-async fn open_children_are_listed_for_the_named_and_their_ancestors() {
-    let Family { bench, root, mid, leaf, .. } = family().await;
+/// Open children are listed for the named and their ancestors.
+pub async fn open_children_are_listed_for_the_named_and_their_ancestors(bench: Bench) {
+    let Family { bench, root, mid, leaf, .. } = family(bench).await;
     let closed = Item { role: Role::Terminal, status: name("done"), ..child(&mid, 5, "closed", &bench.project) };
     bench.put_items(std::slice::from_ref(&closed)).await;
     let around = Around { ancestors: true, open_children: Some(1), ..Around::default() };
@@ -117,9 +113,9 @@ async fn open_children_are_listed_for_the_named_and_their_ancestors() {
     assert_eq!(seen.open_children[&mid.id].rows.len(), 1);
 }
 
-#[tokio::test]
-async fn edges_reach_as_far_as_asked() {
-    let Family { bench, root, mid, leaf, other } = family().await;
+/// Edges reach as far as asked.
+pub async fn edges_reach_as_far_as_asked(bench: Bench) {
+    let Family { bench, root, mid, leaf, other } = family(bench).await;
     let far = item(&bench.project, 5, "far");
     let (to_leaf, of_root) = (edge(EdgeKind::Blocks, &other, &leaf), edge(EdgeKind::RelatesTo, &root, &far));
     let changes = ChangeSet {
@@ -140,9 +136,9 @@ async fn edges_reach_as_far_as_asked() {
     assert_eq!((ids(&seen), seen.edges.len()), (sorted(&[&root, &far]), 1));
 }
 
-#[tokio::test]
-async fn notes_are_shown_without_bodies_near_the_named_and_with_them_on_it() {
-    let Family { bench, mid, leaf, other, .. } = family().await;
+/// Notes are shown without bodies near the named and with them on it.
+pub async fn notes_are_shown_without_bodies_near_the_named_and_with_them_on_it(bench: Bench) {
+    let Family { bench, mid, leaf, other, .. } = family(bench).await;
     let (on_mid, on_leaf, on_other) = (note(&mid, "b", "text"), note(&leaf, "a", ""), note(&other, "c", "x"));
     bench
         .put(ChangeSet {
@@ -163,9 +159,9 @@ async fn notes_are_shown_without_bodies_near_the_named_and_with_them_on_it() {
     assert_eq!((ids(&seen), seen.notes), (sorted(&[&other]), vec![on_other]));
 }
 
-#[tokio::test]
-async fn waits_follow_blockers_and_children() {
-    let Family { bench, root, mid, leaf, other } = family().await;
+/// Waits follow blockers and children.
+pub async fn waits_follow_blockers_and_children(bench: Bench) {
+    let Family { bench, root, mid, leaf, other } = family(bench).await;
     let far = item(&bench.project, 5, "far");
     let mut first = edge(EdgeKind::Blocks, &other, &leaf);
     first.unblock_at = Some(Role::Review);
@@ -193,9 +189,8 @@ async fn waits_follow_blockers_and_children() {
     assert_eq!(seen.waits, None);
 }
 
-#[tokio::test]
-async fn a_walk_that_is_too_long_says_so() {
-    let bench = Bench::new().await;
+/// A walk that is too long says so.
+pub async fn a_walk_that_is_too_long_says_so(bench: Bench) {
     let root = item(&bench.project, 1, "root");
     let most = u32::try_from(limits::GRAPH_NODES).expect("a small number");
     bench.put_items(std::slice::from_ref(&root)).await;
@@ -211,9 +206,9 @@ async fn a_walk_that_is_too_long_says_so() {
     assert!(begun.elapsed().as_secs() < 5, "a bounded walk is bounded: {:?}", begun.elapsed());
 }
 
-#[tokio::test]
-async fn the_project_is_the_named_one_or_none() {
-    let Family { bench, root, .. } = family().await;
+/// The project is the named one or none.
+pub async fn the_project_is_the_named_one_or_none(bench: Bench) {
+    let Family { bench, root, .. } = family(bench).await;
     let second = project("second", "SEC");
     bench.put(ChangeSet { projects: vec![second.clone()], ..ChangeSet::default() }).await;
     let scope = |project| Scope { project, items: vec![root.id.into()], ..Scope::default() };
@@ -225,9 +220,9 @@ async fn the_project_is_the_named_one_or_none() {
     assert_eq!(view(&bench, scope(ProjectRef::Any)).await.project, None);
 }
 
-#[tokio::test]
-async fn rules_are_followed_when_they_change() {
-    let Family { bench, root, .. } = family().await;
+/// Rules are followed when they change.
+pub async fn rules_are_followed_when_they_change(bench: Bench) {
+    let Family { bench, root, .. } = family(bench).await;
     let scope = Scope { items: vec![root.id.into()], ..Scope::default() };
     assert_eq!(*view(&bench, scope.clone()).await.projects[&bench.project.id], bench.project);
     let changed = Project {

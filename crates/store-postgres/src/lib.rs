@@ -1,0 +1,158 @@
+//! Docket's rows in a Postgres database: many processes, row locks, work that is skipped where others hold it.
+//!
+//! The crate implements [`docket_core::store::Store`] and holds no rule. Any number of processes may serve one database.
+//! See `migrations/postgres` for the schema, and `docs/adr/0008-turns-on-postgres.md` for how writers keep out of each
+//! other's way.
+
+mod admin;
+mod context;
+mod error;
+mod migrate;
+mod options;
+#[cfg(feature = "plant")]
+mod plant;
+mod pool;
+mod queue;
+mod read;
+mod row;
+mod script;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod watch;
+mod write;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use docket_core::model::{Event, ItemId, Note, NoteId, Project};
+use docket_core::store::{
+    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store,
+    StoreError, Unit, Visible,
+};
+
+pub use admin::Frozen;
+pub use options::PostgresOptions;
+
+use context::Context;
+use pool::{Connector, Lease, Pool};
+use watch::Watch;
+use writer::Writer;
+
+/// A Postgres database as a store. Must be opened and used inside a Tokio runtime.
+///
+/// Units of work that run when it is dropped run to their end, as long as the runtime lives; [`PostgresStore::close`] waits
+/// for that.
+#[derive(Debug)]
+pub struct PostgresStore {
+    connector: Arc<Connector>,
+    context: Arc<Context>,
+    pool: Arc<Pool>,
+    watch: Arc<Watch>,
+    writer: Arc<Writer>,
+}
+
+impl PostgresStore {
+    /// Opens a database and brings it to the newest schema. One connection is opened; the others follow when they are
+    /// needed.
+    pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
+        #[cfg(feature = "plant")]
+        plant::follow_clock_file(Arc::clone(&options.clock_skew));
+        let context = Arc::new(Context::new(Arc::clone(&options.clock_skew)));
+        let readers = options.readers;
+        let connector = Arc::new(Connector::new(options));
+        let first = migrate::open(&connector).await?;
+        let pool = Arc::new(Pool::new(Arc::clone(&connector), readers, options::READER_WAIT));
+        pool.adopt(first);
+        let watch = Watch::start(Arc::clone(&connector), Arc::clone(&pool));
+        let writer = Arc::new(Writer::new(Arc::clone(&connector), Arc::clone(&context), Arc::clone(&watch)));
+        Ok(Self { connector, context, pool, watch, writer })
+    }
+
+    /// Finishes what runs and closes all connections. Later calls fail.
+    pub async fn close(&self) {
+        self.writer.stop().await;
+        self.watch.finish().await;
+        self.pool.close().await;
+    }
+
+    /// How many round trips to the server this store has made.
+    pub fn round_trips(&self) -> u64 {
+        self.connector.counters.round_trips.load(Ordering::Relaxed)
+    }
+
+    /// How many units of work this store has committed.
+    pub fn commits(&self) -> u64 {
+        self.connector.counters.commits.load(Ordering::Relaxed)
+    }
+
+    /// How many units of work had to be decided again because another was quicker.
+    pub fn retries(&self) -> u64 {
+        self.connector.counters.retries.load(Ordering::Relaxed)
+    }
+
+    /// A connection for one read; turned away when none becomes free in time.
+    async fn lease(&self) -> Result<Lease, StoreError> {
+        self.pool.lease().await?.ok_or(StoreError::Overloaded)
+    }
+
+    /// Asks one question.
+    async fn ask<T: serde::de::DeserializeOwned>(&self, script: script::Script) -> Result<T, StoreError> {
+        Ok(self.lease().await?.ask(script).await?)
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.watch.stop();
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn execute(&self, unit: Box<dyn Unit>) -> Result<(), StoreError> {
+        self.writer.execute(unit).await
+    }
+
+    async fn view(&self, scope: &Scope) -> Result<Slice, StoreError> {
+        Ok(read::load(&mut *self.lease().await?, &self.context, scope, None).await?)
+    }
+
+    async fn find(&self, filter: &Filter) -> Result<Found, StoreError> {
+        read::find(&mut *self.lease().await?, &self.context, filter).await
+    }
+
+    async fn tally_children(&self, parents: &[ItemId]) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
+        read::tally_children(&mut *self.lease().await?, &self.context, parents).await
+    }
+
+    async fn tally_claims(&self, project: &ProjectRef, visible: &Visible) -> Result<ClaimTally, StoreError> {
+        read::tally_claims(&mut *self.lease().await?, &self.context, project, visible).await
+    }
+
+    async fn notes(&self, ids: &[NoteId], visible: &Visible) -> Result<Vec<Note>, StoreError> {
+        read::notes_by_id(&mut *self.lease().await?, ids, visible).await
+    }
+
+    async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
+        read::read_events(&mut *self.lease().await?, filter).await
+    }
+
+    async fn head(&self) -> Result<u64, StoreError> {
+        Ok(self.watch.look().await?.number)
+    }
+
+    async fn changed(&self, after: u64) -> Result<u64, StoreError> {
+        self.watch.changed(after).await
+    }
+
+    async fn projects(&self) -> Result<Vec<Project>, StoreError> {
+        read::all_projects(&mut *self.lease().await?).await
+    }
+
+    async fn scan(&self, table: ScanTable, after: Option<String>) -> Result<ScanPage, StoreError> {
+        read::scan(&mut *self.lease().await?, table, after.as_deref()).await
+    }
+}

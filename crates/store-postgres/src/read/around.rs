@@ -1,0 +1,173 @@
+//! What is shown around the named items: relatives, edges, notes, and the graphs they wait in.
+
+use docket_core::limits;
+use docket_core::store::{Around, EdgeReach, NoteReach, Scope};
+
+use super::limit::Limit;
+use super::statement::{Statement, packed};
+use crate::row::code::{BLOCKS, TERMINAL};
+use crate::row::{EDGE, HEAD, NOTE};
+use crate::script::Script;
+
+/// Relatives. Returns the parts whose items are shown.
+pub(super) fn add_relatives(script: &mut Script, statement: &mut Statement, around: &Around) -> Vec<&'static str> {
+    let mut shown = Vec::new();
+    if around.ancestors {
+        statement.part(
+            "above (id)",
+            "WITH RECURSIVE up (id) AS (SELECT parent_id FROM named WHERE parent_id IS NOT NULL \
+             UNION SELECT i.parent_id FROM up JOIN items i ON i.id = up.id WHERE i.parent_id IS NOT NULL) \
+             SELECT id FROM up",
+        );
+        shown.push("above");
+    }
+    if let Some(most) = around.subtree {
+        // Breadth first up to the limit, then parents before children. `UNION` meets each item once, however many of the
+        // named ones it lies beneath. Postgres computes no more of a recursion than is fetched of it.
+        let most = script.page(most.saturating_add(1));
+        statement.part(
+            "beneath (id, depth, number)",
+            &format!(
+                "WITH RECURSIVE down (id, depth, number) AS ( \
+                    SELECT c.id, c.depth, c.number FROM named n JOIN items c ON c.parent_id = n.id \
+                    UNION SELECT c.id, c.depth, c.number FROM down JOIN items c ON c.parent_id = down.id \
+                 ) SELECT id, depth, number FROM down LIMIT {most}"
+            ),
+        );
+        statement.ids("subtree", "id", "depth, number", "beneath");
+        shown.push("beneath");
+    }
+    if let Some(most) = around.open_children {
+        let most = script.page(most.saturating_add(1));
+        let parents = if around.ancestors {
+            "(SELECT id FROM named UNION SELECT id FROM above)"
+        } else {
+            "(SELECT id FROM named)"
+        };
+        statement.rows(
+            "children",
+            &format!(
+                "json_build_array(n.id, (SELECT string_agg({}, '' ORDER BY o.role, o.number) FROM ( \
+                 SELECT c.id, c.role, c.number FROM items c WHERE c.parent_id = n.id AND c.role < {TERMINAL} \
+                 ORDER BY c.role, c.number LIMIT {most}) o))",
+                packed("o.id")
+            ),
+            &format!("{parents} n"),
+        );
+    }
+    shown
+}
+
+/// Edges and notes that were named themselves. Returns the parts whose items are shown.
+pub(super) fn add_named(
+    script: &mut Script,
+    statement: &mut Statement,
+    scope: &Scope,
+    limit: &Limit,
+) -> Vec<&'static str> {
+    let mut shown = Vec::new();
+    if !scope.edge_ids.is_empty() {
+        let ids = script.uuids(scope.edge_ids.iter().map(|id| id.as_uuid()));
+        let seen = limit.and_item("e.from_id") + &limit.and_item("e.to_id");
+        statement.part(
+            "named_edges (id, from_id, to_id)",
+            &format!("SELECT e.id, e.from_id, e.to_id FROM edges e WHERE e.id = ANY({ids}){seen}"),
+        );
+        statement.part("named_ends (id)", "SELECT from_id FROM named_edges UNION SELECT to_id FROM named_edges");
+        shown.push("named_ends");
+    }
+    if !scope.note_ids.is_empty() {
+        let ids = script.uuids(scope.note_ids.iter().map(|id| id.as_uuid()));
+        let seen = limit.and_item("n.item_id");
+        statement.part(
+            "named_notes (note, id)",
+            &format!("SELECT n.id, n.item_id FROM notes n WHERE n.id = ANY({ids}){seen}"),
+        );
+        statement.rows("notes", NOTE, "named_notes m JOIN notes n ON n.id = m.note");
+        shown.push("named_notes");
+    }
+    shown
+}
+
+/// Notes and edges of the part `near`. Whether edges lead on to the part `linked`.
+pub(super) fn add_attached(statement: &mut Statement, scope: &Scope) -> bool {
+    match scope.around.notes {
+        NoteReach::None => {}
+        NoteReach::Heads => statement.rows("heads", HEAD, "near s JOIN notes n ON n.item_id = s.id"),
+        NoteReach::Bodies => statement.rows("bodies", NOTE, "named s JOIN notes n ON n.item_id = s.id"),
+    }
+    let from = match scope.around.edges {
+        EdgeReach::None => None,
+        EdgeReach::Named => Some("named"),
+        EdgeReach::Shown => Some("near"),
+    };
+    let mut sources = Vec::new();
+    if let Some(from) = from {
+        for end in ["from_id", "to_id"] {
+            sources.push(format!("SELECT e.id, e.from_id, e.to_id FROM {from} s JOIN edges e ON e.{end} = s.id"));
+        }
+    }
+    if !scope.edge_ids.is_empty() {
+        sources.push("SELECT id, from_id, to_id FROM named_edges".to_owned());
+    }
+    if sources.is_empty() {
+        return false;
+    }
+    statement.part("linked (id, from_id, to_id)", &sources.join(" UNION "));
+    statement.rows("edges", EDGE, "linked l JOIN edges e ON e.id = l.id");
+    true
+}
+
+/// Everything the named items wait for. Edges and children are packed, for a walk may be long.
+pub(super) fn add_waits(statement: &mut Statement) {
+    let most = Script::limit(limits::GRAPH_NODES);
+    // One step of the recursion may name it once only: both ways on are one subquery.
+    statement.part(
+        "waited (id)",
+        &format!(
+            "WITH RECURSIVE w (id) AS (SELECT id FROM named UNION SELECT x.id FROM w CROSS JOIN LATERAL ( \
+                SELECT e.from_id AS id FROM edges e WHERE e.to_id = w.id AND e.kind = {BLOCKS} \
+                UNION ALL SELECT c.id FROM items c WHERE c.parent_id = w.id) x \
+             ) SELECT id FROM w LIMIT {most} + 1"
+        ),
+    );
+    statement.result("waits_cut", &format!("(SELECT count(*) > {most} FROM waited)"));
+    statement.result(
+        "wait_edges",
+        &format!(
+            "(SELECT string_agg({} || {} || coalesce(e.unblock_at, {TERMINAL}), '') \
+             FROM waited w JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS})",
+            packed("e.from_id"),
+            packed("e.to_id")
+        ),
+    );
+    statement.result(
+        "wait_children",
+        &format!(
+            "(SELECT string_agg({} || {}, '') FROM waited w JOIN items c ON c.parent_id = w.id)",
+            packed("c.parent_id"),
+            packed("c.id")
+        ),
+    );
+}
+
+/// Everything connected with the named items by edges that hold work up, along and against them.
+pub(super) fn add_component(statement: &mut Statement, limit: &Limit) {
+    let most = Script::limit(limits::GRAPH_NODES);
+    let (from, to) = (limit.and_item("e.from_id"), limit.and_item("e.to_id"));
+    statement.part(
+        "connected (id)",
+        &format!(
+            "WITH RECURSIVE w (id) AS (SELECT id FROM named UNION SELECT x.id FROM w CROSS JOIN LATERAL ( \
+                SELECT e.from_id AS id FROM edges e WHERE e.to_id = w.id AND e.kind = {BLOCKS}{from} \
+                UNION ALL SELECT e.to_id FROM edges e WHERE e.from_id = w.id AND e.kind = {BLOCKS}{to}) x \
+             ) SELECT id FROM w LIMIT {most} + 1"
+        ),
+    );
+    statement.result("component_cut", &format!("(SELECT count(*) > {most} FROM connected)"));
+    statement.rows(
+        "component",
+        EDGE,
+        &format!("connected w JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS}{from}"),
+    );
+}

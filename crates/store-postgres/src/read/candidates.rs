@@ -1,0 +1,244 @@
+//! Ready work, the best first, and what keeps others from it: candidates, held items, live claims.
+
+use std::fmt::Write as _;
+
+use docket_core::model::{Name, Tag};
+use docket_core::store::{Candidates, Scope};
+use uuid::Uuid;
+
+use super::limit::Limit;
+use super::statement::{NOW, Statement};
+use crate::row::code::{Coded, TERMINAL};
+use crate::script::Script;
+
+/// Whether rows are locked as they are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Locking {
+    /// They are looked at.
+    No,
+    /// They are locked, and those that another transaction holds are passed over.
+    SkipTaken,
+}
+
+/// What concerns the project as a whole. Returns the parts whose items are shown. Of ready work only what was `picked`
+/// before, where a unit of work has locked it.
+pub(super) fn add_of_project(
+    script: &mut Script,
+    statement: &mut Statement,
+    scope: &Scope,
+    limit: &Limit,
+    picked: Option<&[Uuid]>,
+) -> Vec<&'static str> {
+    let mut shown = Vec::new();
+    if scope.held_by.is_empty() && !scope.busy && scope.candidates.is_none() {
+        return shown;
+    }
+    add_meant(script, statement, scope, limit);
+    if add_held(script, statement, scope) {
+        statement.ids("held", "id", "pk", "held");
+        shown.push("held");
+    }
+    if scope.busy {
+        add_busy(statement);
+    }
+    if let Some(wanted) = &scope.candidates {
+        let select = if let Some(ids) = picked {
+            among(script, wanted, ids)
+        } else {
+            let most = wanted.limit.saturating_add(1);
+            best(script, statement, wanted, most, ["free", "unblocked", "lapsed"], Locking::No)
+        };
+        statement.part("picked (id, rank, number, pk)", &select);
+        statement.ids("picked", "id", "rank, number, pk", "picked");
+        shown.push("picked");
+    }
+    shown
+}
+
+/// Locks what the agents hold, with the named items, and ready work that nobody else has locked.
+pub(super) fn add_locks(script: &mut Script, statement: &mut Statement, scope: &Scope, limit: &Limit) {
+    let mut sources = vec!["SELECT id FROM named"];
+    if !scope.held_by.is_empty() || scope.candidates.is_some() {
+        add_meant(script, statement, scope, limit);
+    }
+    if add_held(script, statement, scope) {
+        sources.push("SELECT id FROM held");
+    }
+    if !scope.note_ids.is_empty() {
+        let ids = script.uuids(scope.note_ids.iter().map(|id| id.as_uuid()));
+        let seen = limit.and_item("n.item_id");
+        statement.part("noted (id)", &format!("SELECT n.item_id FROM notes n WHERE n.id = ANY({ids}){seen}"));
+        sources.push("SELECT id FROM noted");
+    }
+    // In the order of their ids, so that two units that want the same rows do not wait for each other.
+    statement.part(
+        "mine (id)",
+        &format!(
+            "SELECT r.id FROM items r WHERE r.id IN ({}) ORDER BY r.id FOR NO KEY UPDATE OF r",
+            sources.join(" UNION ")
+        ),
+    );
+    statement.ids("mine", "id", "id", "mine");
+    let Some(wanted) = &scope.candidates else { return };
+    let most = wanted.limit;
+    let taken = best(script, statement, wanted, most, ["free", "unblocked", "lapsed"], Locking::SkipTaken);
+    statement.part("taken (id, rank, number, pk)", &taken);
+    statement.ids("taken", "id", "rank, number, pk", "taken");
+    let names = ["free_there", "unblocked_there", "lapsed_there"];
+    let there = best(script, statement, wanted, most, names, Locking::No);
+    statement.part("there (id, rank, number, pk)", &there);
+    statement.result("skipped", "(SELECT count(*) FROM there) > (SELECT count(*) FROM taken)");
+}
+
+/// The part `meant`: the project that was named, else those of the named items, else all that may be seen.
+fn add_meant(script: &mut Script, statement: &mut Statement, scope: &Scope, limit: &Limit) {
+    match limit.named(script, &scope.project) {
+        Some(named) => statement.part("meant (id)", &named.select()),
+        None if scope.items.is_empty() => statement.part("meant (id)", &limit.projects()),
+        None => statement.part("meant (id)", "SELECT DISTINCT project_id FROM named"),
+    }
+}
+
+/// The part `held`: what the agents hold a claim on.
+fn add_held(script: &mut Script, statement: &mut Statement, scope: &Scope) -> bool {
+    let theirs = match scope.held_by.as_slice() {
+        [] => return false,
+        [holder] => format!("i.holder = {}", script.text(holder.as_str())),
+        holders => format!("i.holder = ANY({})", script.texts(holders.iter().map(Name::as_str))),
+    };
+    statement.part(
+        "held (id, pk)",
+        &format!("SELECT i.id, i.pk FROM items i WHERE {theirs} AND i.project_id IN (SELECT id FROM meant)"),
+    );
+    true
+}
+
+/// What live claims touch and need.
+fn add_busy(statement: &mut Statement) {
+    statement.rows(
+        "busy",
+        "json_build_array(i.id, i.touches, i.needs)",
+        &format!(
+            "meant m JOIN items i ON i.project_id = m.id AND i.claimed_at IS NOT NULL \
+             AND (i.touches <> '[]' OR i.needs <> '[]') AND (i.claim_expires_at IS NULL OR i.claim_expires_at > {NOW})"
+        ),
+    );
+}
+
+/// Ready work, the best first, as far as it was locked before.
+fn among(script: &mut Script, wanted: &Candidates, ids: &[Uuid]) -> String {
+    let fits = conditions(script, wanted);
+    let ids = script.uuids(ids.iter().copied());
+    format!(
+        "SELECT r.id, r.rank, r.number, r.pk FROM items r WHERE r.id = ANY({ids}) AND r.role <> {TERMINAL} AND {} AND {} \
+         AND {fits} ORDER BY r.rank, r.number, r.pk",
+        ready(wanted),
+        free(wanted)
+    )
+}
+
+/// Ready work, the best first, `most` of it.
+///
+/// Where the whole project is meant, ready items without a claim come in order from their own index, and only as many as
+/// are wanted; to those come the claims that ran out. So neither live claims nor blocked items are ever looked at,
+/// however many there are. Beneath one item, its children or descendants are looked through.
+fn best(
+    script: &mut Script,
+    statement: &mut Statement,
+    wanted: &Candidates,
+    most: usize,
+    [free_name, unblocked_name, lapsed_name]: [&str; 3],
+    locking: Locking,
+) -> String {
+    let most = Script::limit(most);
+    let fits = conditions(script, wanted);
+    let (first, lock) = match locking {
+        Locking::No => ("", ""),
+        // What has to be waited for comes first: nobody waits while it holds ready work.
+        Locking::SkipTaken => ("AND (SELECT count(*) FROM mine) >= 0", "FOR NO KEY UPDATE OF r SKIP LOCKED"),
+    };
+    let end = format!("{first} ORDER BY r.rank, r.number LIMIT {most} {lock}");
+    let mut branches = Vec::new();
+    let mut add = |name: &str, statement: &mut Statement, select: &str| {
+        statement.part(&format!("{name} (id, rank, number, pk)"), select);
+        branches.push(format!("SELECT id, rank, number, pk FROM {name}"));
+    };
+    if let Some(beneath) = beneath(script, wanted) {
+        let select = format!(
+            "SELECT r.id, r.rank, r.number, r.pk FROM items r WHERE {beneath} AND r.role <> {TERMINAL} \
+             AND r.project_id IN (SELECT id FROM meant) AND {} AND {} AND {fits} {end}",
+            ready(wanted),
+            free(wanted)
+        );
+        add(free_name, statement, &select);
+    } else {
+        let mut ways = vec![(free_name, "r.offered AND r.holder IS NULL".to_owned())];
+        if !wanted.offered_only {
+            ways.push((unblocked_name, "NOT r.offered AND r.blockers = 0 AND r.holder IS NULL".to_owned()));
+        }
+        let lapsed = if wanted.include_claimed { "true".to_owned() } else { format!("r.claim_expires_at <= {NOW}") };
+        ways.push((lapsed_name, format!("r.claimed_at IS NOT NULL AND {lapsed} AND {}", ready(wanted))));
+        for (name, way) in ways {
+            let select = format!(
+                "SELECT x.id, x.rank, x.number, x.pk FROM meant m CROSS JOIN LATERAL ( \
+                 SELECT r.id, r.rank, r.number, r.pk FROM items r WHERE r.project_id = m.id AND {way} \
+                 AND r.role <> {TERMINAL} AND {fits} {end}) x"
+            );
+            add(name, statement, &select);
+        }
+    }
+    format!(
+        "SELECT id, rank, number, pk FROM ({}) b ORDER BY rank, number, pk LIMIT {most}",
+        branches.join(" UNION ALL ")
+    )
+}
+
+fn ready(wanted: &Candidates) -> &'static str {
+    if wanted.offered_only { "r.offered" } else { "(r.offered OR r.blockers = 0)" }
+}
+
+/// Whether nobody has a claim on `r`. A claim without an expiry lives until it is released: no comparison with NULL holds.
+fn free(wanted: &Candidates) -> String {
+    if wanted.include_claimed {
+        "true".to_owned()
+    } else {
+        format!("(r.holder IS NULL OR r.claim_expires_at <= {NOW})")
+    }
+}
+
+/// What a candidate `r` must be, claims aside.
+fn conditions(script: &mut Script, wanted: &Candidates) -> String {
+    let mut fits = format!("r.role = {}", wanted.role.code());
+    // Writing into a String does not fail.
+    if let Some(item_type) = &wanted.item_type {
+        let item_type = script.text(item_type.as_str());
+        let _ = write!(fits, " AND r.item_type = {item_type}");
+    }
+    if !wanted.tags.is_empty() {
+        let tags = script.texts(wanted.tags.iter().map(Tag::as_str));
+        let _ = write!(fits, " AND r.tags ?| {tags}");
+    }
+    if let Some((rank, number)) = wanted.after {
+        let (rank, number) = (script.int(rank), script.int(number.into()));
+        let _ = write!(fits, " AND (r.rank, r.number) > ({rank}, {number})");
+    }
+    fits
+}
+
+/// Where the candidates `r` lie, if only in a part of the tree.
+fn beneath(script: &mut Script, wanted: &Candidates) -> Option<String> {
+    let under = wanted.under.map(|id| script.uuid(id.as_uuid()));
+    let parent = wanted.parent.map(|id| script.uuid(id.as_uuid()));
+    let inside = under.map(|under| {
+        format!(
+            "r.parent_id IN (WITH RECURSIVE down (id) AS (SELECT {under}::uuid UNION \
+             SELECT c.id FROM down JOIN items c ON c.parent_id = down.id) SELECT id FROM down)"
+        )
+    });
+    match (parent, inside) {
+        (None, None) => None,
+        (Some(parent), None) => Some(format!("r.parent_id = {parent}")),
+        (None, Some(inside)) => Some(inside),
+        (Some(parent), Some(inside)) => Some(format!("r.parent_id = {parent} AND {inside}")),
+    }
+}

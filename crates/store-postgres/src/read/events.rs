@@ -1,0 +1,100 @@
+//! Events in the order of their numbers, and the number of the newest.
+//!
+//! A transaction that took a lower number may commit after one that took a higher. What is shown here ends before the
+//! first number that may still come: a cursor never passes over an event. See `docket_head` in the migrations.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use docket_core::model::Event;
+use docket_core::store::{EventFilter, StoreError};
+use serde::Deserialize;
+
+use super::limit::{Limit, Set};
+use crate::error::Trouble;
+use crate::options::{SETTLE_WAIT, UNSETTLED_LOOK};
+use crate::pool::Link;
+use crate::row::code::Coded;
+use crate::row::{EVENT, EventRow, models};
+use crate::script::Script;
+
+/// How far events may be read.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct Head {
+    /// Every event up to this number that will ever be is there.
+    pub(crate) number: u64,
+    /// Whether no transaction is about to commit a number that was taken already.
+    pub(crate) settled: bool,
+}
+
+/// Asks how far events may be read. To be asked by a statement of its own, before they are.
+pub(crate) async fn head(link: &mut Link) -> Result<Head, Trouble> {
+    let mut script = Script::default();
+    script.set("SELECT json_build_array(h.head, h.settled)::text FROM docket_head() h".to_owned());
+    link.ask(script).await
+}
+
+/// Events that match a filter, in two round trips.
+pub(crate) async fn read_events(link: &mut Link, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
+    let mut last = head(link).await?;
+    // Whoever has just written something wants to see it. Most transactions end within a flush of the disk.
+    let begun = Instant::now();
+    while !last.settled && begun.elapsed() < SETTLE_WAIT {
+        tokio::time::sleep(UNSETTLED_LOOK).await;
+        last = head(link).await?;
+    }
+    let rows: Vec<EventRow> = link.ask(compose(filter, last.number)).await?;
+    let mut events: Vec<Event> = models(rows);
+    events.sort_by_key(|event| event.seq);
+    if filter.newest_first {
+        events.reverse();
+    }
+    Ok(events)
+}
+
+fn compose(filter: &EventFilter, last: u64) -> Script {
+    let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let mut script = Script::default();
+    let limit = script.page(filter.limit);
+    let last = script.int(number(last));
+    // Writing into a String does not fail.
+    let mut fits = format!("v.seq <= {last}");
+    if let Some(after) = filter.after {
+        let after = script.int(number(after));
+        let _ = write!(fits, " AND v.seq > {after}");
+    }
+    if let Some(since) = filter.since {
+        let since = script.int(since.as_millis());
+        let _ = write!(fits, " AND v.at > {since}");
+    }
+    if !filter.verbs.is_empty() {
+        let verbs = script.ints(filter.verbs.iter().map(|verb| verb.code()));
+        let _ = write!(fits, " AND v.verb = ANY({verbs})");
+    }
+    let visible = Limit::of(&mut script, &filter.visible);
+    fits.push_str(&visible.and_once("v.other_id"));
+    let project = visible.meant(&mut script, &filter.project);
+    let direction = if filter.newest_first { "DESC" } else { "ASC" };
+    let order = format!("ORDER BY v.seq {direction} LIMIT {limit}");
+    let page = if let Some(item) = filter.item {
+        let item = script.uuid(item.as_uuid());
+        if let Some(project) = project {
+            let _ = write!(fits, " AND {}", project.holds("v.project_id"));
+        }
+        let of = |end: &str| format!("(SELECT v.seq FROM events v WHERE v.{end} = {item} AND {fits} {order})");
+        format!("SELECT v.* FROM events v WHERE v.seq IN ({} UNION {}) {order}", of("item_id"), of("other_id"))
+    } else {
+        let of = |project: &str| format!("SELECT v.* FROM events v WHERE {project} AND {fits} {order}");
+        match project {
+            None => format!("SELECT v.* FROM events v WHERE {fits} {order}"),
+            Some(one @ Set::One(_)) => of(&one.holds("v.project_id")),
+            // A page of each: the index gives the order within one project alone.
+            Some(several @ Set::Several(_)) => {
+                let (all, each) = (several.select(), of("v.project_id = m.id"));
+                format!("SELECT v.* FROM ({all}) m CROSS JOIN LATERAL ({each}) v {order}")
+            }
+        }
+    };
+    script.set(format!("SELECT coalesce(json_agg({EVENT}), '[]')::text FROM ({page}) v"));
+    script
+}

@@ -1,0 +1,147 @@
+//! Lists: items that match a filter, one page of them.
+
+use docket_core::model::Tag;
+use docket_core::store::{ClaimState, Filter, Found, Order, ProjectRef, SortBy, StoreError, TimeRange};
+use serde::Deserialize;
+
+use super::limit::Limit;
+use super::statement::{NOW, Statement};
+use crate::context::Context;
+use crate::pool::Link;
+use crate::row::code::Coded;
+use crate::row::{ITEM, ItemRow, Millis, models};
+use crate::script::Script;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Page {
+    now: Millis,
+    count: u64,
+    items: Vec<ItemRow>,
+}
+
+/// One page of items with the count of all.
+pub(crate) async fn find(link: &mut Link, context: &Context, filter: &Filter) -> Result<Found, StoreError> {
+    let page: Page = link.ask(compose(context, filter)).await?;
+    context.clock.saw(page.now.into());
+    Ok(Found { now: page.now.into(), items: models(page.items), total: page.count })
+}
+
+fn compose(context: &Context, filter: &Filter) -> Script {
+    let mut script = Script::default();
+    let mut statement = Statement::with_clock(&mut script, &context.clock);
+    let fits = conditions(&mut script, filter);
+    if filter.count || filter.limit == 0 {
+        statement.result("count", &format!("(SELECT count(*) FROM items i WHERE {fits})"));
+    }
+    if filter.limit > 0 {
+        let (limit, offset) = (script.page(filter.limit), script.page(filter.offset));
+        let order = order(filter);
+        // Only the page's rows are read whole; the rest is sorted by what the order needs.
+        statement.ordered_rows(
+            "items",
+            ITEM,
+            "k.place",
+            &format!(
+                "(SELECT o.id, row_number() OVER () AS place FROM ( \
+                 SELECT i.id FROM items i WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}) o) k \
+                 JOIN items i ON i.id = k.id"
+            ),
+        );
+    }
+    statement.finish(&mut script);
+    script
+}
+
+/// What must hold of the items `i`.
+fn conditions(script: &mut Script, filter: &Filter) -> String {
+    let mut fits = vec!["true".to_owned()];
+    if let Some(project) = Limit::of(script, &filter.visible).meant(script, &filter.project) {
+        fits.push(project.holds("i.project_id"));
+    }
+    if !filter.words.is_empty() {
+        let words = script.text(question(&filter.words));
+        fits.push(format!("i.words @@ {words}::tsquery"));
+    }
+    if !filter.tags.is_empty() {
+        let tags = script.texts(filter.tags.iter().map(Tag::as_str));
+        fits.push(format!("i.tags <> '[]' AND i.tags ?| {tags}"));
+    }
+    match filter.parent {
+        None => {}
+        Some(None) => fits.push("i.parent_id IS NULL".to_owned()),
+        Some(Some(parent)) => fits.push(format!("i.parent_id = {}", script.uuid(parent.as_uuid()))),
+    }
+    if let Some(depth) = filter.depth {
+        fits.push(format!("i.depth = {}", script.int(depth.into())));
+    }
+    if !filter.roles.is_empty() {
+        let roles = script.ints(filter.roles.iter().map(|role| role.code()));
+        fits.push(format!("i.role = ANY({roles})"));
+    }
+    if let Some(status) = &filter.status {
+        fits.push(format!("i.status = {}", script.text(status.as_str())));
+    }
+    if let Some(priority) = filter.priority {
+        fits.push(format!("i.priority = {}", script.int(priority.code())));
+    }
+    if let Some(item_type) = &filter.item_type {
+        fits.push(format!("i.item_type = {}", script.text(item_type.as_str())));
+    }
+    add_range(script, "i.created_at", filter.created, &mut fits);
+    add_range(script, "i.modified_at", filter.modified, &mut fits);
+    add_range(script, "i.role_changed_at", filter.role_changed, &mut fits);
+    match filter.claim {
+        None => {}
+        Some(ClaimState::Claimed) => {
+            fits.push(format!(
+                "i.claimed_at IS NOT NULL AND (i.claim_expires_at IS NULL OR i.claim_expires_at > {NOW})"
+            ));
+        }
+        Some(ClaimState::Expired) => fits.push(format!("i.claimed_at IS NOT NULL AND i.claim_expires_at <= {NOW}")),
+        Some(ClaimState::Unclaimed) => fits.push("i.holder IS NULL".to_owned()),
+    }
+    match filter.blocked {
+        None => {}
+        Some(true) => fits.push("i.blockers > 0".to_owned()),
+        Some(false) => fits.push("i.blockers = 0".to_owned()),
+    }
+    fits.join(" AND ")
+}
+
+/// Every word as the beginning of one, all of them: quoted, so that nothing in it is an operator.
+fn question(words: &[String]) -> String {
+    let quoted = words.iter().filter(|word| !word.is_empty());
+    let quoted = quoted.map(|word| format!("'{}':*", word.replace('\\', "\\\\").replace('\'', "''")));
+    quoted.collect::<Vec<_>>().join(" & ")
+}
+
+fn add_range(script: &mut Script, column: &str, range: TimeRange, fits: &mut Vec<String>) {
+    for (limit, comparison) in [(range.after, ">"), (range.before, "<")] {
+        if let Some(limit) = limit {
+            let limit = script.int(limit.as_millis());
+            fits.push(format!("{column} {comparison} {limit}"));
+        }
+    }
+}
+
+/// The order of a list. Within a project items are numbered in the order in which they were made; across projects their
+/// rows are.
+fn order(filter: &Filter) -> String {
+    let made = match filter.project {
+        ProjectRef::Any => "i.pk",
+        ProjectRef::Id(_) | ProjectRef::Slug(_) => "i.number",
+    };
+    let (direction, opposite) = match filter.order {
+        Order::Asc => ("ASC", "DESC"),
+        Order::Desc => ("DESC", "ASC"),
+    };
+    match filter.sort {
+        SortBy::Title => format!("i.title {direction}, {made}"),
+        // The most urgent priority has the lowest number.
+        SortBy::Priority => format!("i.priority {opposite}, {made}"),
+        SortBy::Complexity => format!("i.complexity IS NULL, i.complexity {direction}, {made}"),
+        SortBy::CreatedAt => format!("{made} {direction}"),
+        SortBy::ModifiedAt => format!("i.modified_at {direction}, {made}"),
+    }
+}

@@ -1,0 +1,127 @@
+//! The numbers that stand for closed sets in the database. They are part of the stored format: never change one.
+
+use docket_core::access::Profile;
+use docket_core::model::{EdgeKind, Outcome, Priority, Role, Verb};
+use serde::{Deserialize, Deserializer};
+
+/// The role that closes an item, as SQL spells it in conditions that an index relies on.
+pub(crate) const TERMINAL: i64 = 4;
+/// The edge kind that holds work up.
+pub(crate) const BLOCKS: i64 = 0;
+
+/// A member of a closed set and its number.
+pub(crate) trait Coded: Copy + 'static {
+    /// What it is, for the error that an unknown number causes.
+    const WHAT: &'static str;
+    /// All members.
+    const ALL: &'static [Self];
+
+    fn code(self) -> i64;
+
+    /// The member with a number; asks every member for its own, so that the two directions cannot drift apart.
+    fn from_code(code: i64) -> Option<Self> {
+        Self::ALL.iter().copied().find(|member| member.code() == code)
+    }
+}
+
+/// A member of a closed set as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Code<T>(pub(crate) T);
+
+impl<'de, T: Coded> Deserialize<'de> for Code<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let code = i64::deserialize(deserializer)?;
+        T::from_code(code).map(Self).ok_or_else(|| serde::de::Error::custom(format_args!("{code} is no {}", T::WHAT)))
+    }
+}
+
+impl Coded for Role {
+    const WHAT: &'static str = "role";
+    const ALL: &'static [Self] = &Role::ALL;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Queue => 0,
+            Self::Work => 1,
+            Self::Review => 2,
+            Self::Blocked => 3,
+            Self::Terminal => TERMINAL,
+        }
+    }
+}
+
+impl Coded for Outcome {
+    const WHAT: &'static str = "outcome";
+    const ALL: &'static [Self] = &[Self::Success, Self::Cancelled];
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Success => 0,
+            Self::Cancelled => 1,
+        }
+    }
+}
+
+impl Coded for Priority {
+    const WHAT: &'static str = "priority";
+    const ALL: &'static [Self] = &[Self::High, Self::Medium, Self::Low];
+
+    fn code(self) -> i64 {
+        match self {
+            Self::High => 0,
+            Self::Medium => 1,
+            Self::Low => 2,
+        }
+    }
+}
+
+impl Coded for Profile {
+    const WHAT: &'static str = "profile";
+    const ALL: &'static [Self] = &Profile::ALL;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Viewer => 0,
+            Self::Planner => 1,
+            Self::Worker => 2,
+            Self::Operator => 3,
+            Self::Maintainer => 4,
+        }
+    }
+}
+
+impl Coded for EdgeKind {
+    const WHAT: &'static str = "edge kind";
+    const ALL: &'static [Self] = &EdgeKind::ALL;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Blocks => BLOCKS,
+            Self::RelatesTo => 1,
+            Self::Supersedes => 2,
+            Self::DuplicateOf => 3,
+        }
+    }
+}
+
+impl Coded for Verb {
+    const WHAT: &'static str = "verb";
+    const ALL: &'static [Self] = &Verb::ALL;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::ProjectSet => 0,
+            Self::Created => 1,
+            Self::Edited => 2,
+            Self::Moved => 3,
+            Self::Claimed => 4,
+            Self::Released => 5,
+            Self::Noted => 6,
+            Self::NoteRemoved => 7,
+            Self::Linked => 8,
+            Self::Unlinked => 9,
+            Self::Removed => 10,
+            Self::KeySet => 11,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Edges.
+
+use docket_core::model::{Edge, EdgeId, EdgeKind, ItemId, Role};
+use serde::Deserialize;
+
+use super::Millis;
+use super::code::Code;
+
+/// A row `e` of `edges`, in the order of [`EdgeRow`].
+pub(crate) const EDGE: &str =
+    "json_build_array(e.id, e.kind, e.from_id, e.to_id, e.unblock_at, e.inverse, e.created_at)";
+
+/// What [`EDGE`] says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct EdgeRow {
+    id: EdgeId,
+    kind: Code<EdgeKind>,
+    from: ItemId,
+    to: ItemId,
+    unblock_at: Option<Code<Role>>,
+    inverse: bool,
+    created_at: Millis,
+}
+
+impl From<EdgeRow> for Edge {
+    fn from(row: EdgeRow) -> Self {
+        Self {
+            id: row.id,
+            kind: row.kind.0,
+            from: row.from,
+            to: row.to,
+            unblock_at: row.unblock_at.map(|role| role.0),
+            inverse: row.inverse,
+            created_at: row.created_at.into(),
+        }
+    }
+}

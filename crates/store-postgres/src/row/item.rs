@@ -1,0 +1,124 @@
+//! Items.
+
+use docket_core::model::{
+    Claim, Complexity, Derived, Fence, Item, ItemId, Name, Outcome, Priority, ProjectId, Role, Summary, Tag, Text,
+    Title,
+};
+use serde::Deserialize;
+
+use super::Millis;
+use super::code::Code;
+
+/// A row `i` of `items`, in the order of [`ItemRow`].
+pub(crate) const ITEM: &str = "json_build_array(i.id, i.project_id, i.number, i.parent_id, i.depth, \
+    i.title, i.description, i.summary, i.status, i.role, i.outcome, i.previous_status, i.status_label, i.priority, \
+    i.complexity, i.item_type, i.tags, i.traits, i.metadata, i.properties, i.requires_verification, \
+    i.touches, i.needs, i.required_capabilities, \
+    CASE WHEN i.holder IS NOT NULL THEN json_build_array(i.holder, i.claimed_at, i.claim_expires_at, i.original_claimed_at, \
+    i.claim_ttl) END, i.fence, i.version, i.created_at, i.modified_at, i.role_changed_at, i.blockers, i.moot, i.unblocks, \
+    i.rank, i.offered)";
+
+/// What [`ITEM`] says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ItemRow {
+    id: ItemId,
+    project: ProjectId,
+    number: u32,
+    parent: Option<ItemId>,
+    depth: u8,
+    title: Title,
+    description: Option<Text>,
+    summary: Summary,
+    status: Name,
+    role: Code<Role>,
+    outcome: Option<Code<Outcome>>,
+    previous_status: Option<Name>,
+    status_label: Option<Name>,
+    priority: Code<Priority>,
+    complexity: Option<Complexity>,
+    item_type: Option<Name>,
+    tags: Vec<Tag>,
+    traits: Vec<Name>,
+    metadata: Option<Text>,
+    properties: Option<Text>,
+    requires_verification: bool,
+    touches: Vec<Name>,
+    needs: Vec<Name>,
+    required_capabilities: Vec<Name>,
+    claim: Option<ClaimRow>,
+    fence: Fence,
+    version: u64,
+    created_at: Millis,
+    modified_at: Millis,
+    role_changed_at: Millis,
+    blockers: u32,
+    moot: u32,
+    unblocks: u32,
+    rank: i64,
+    offered: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct ClaimRow {
+    holder: Name,
+    claimed_at: Millis,
+    expires_at: Option<Millis>,
+    original_claimed_at: Millis,
+    ttl_seconds: u32,
+}
+
+impl From<ItemRow> for Item {
+    fn from(row: ItemRow) -> Self {
+        Self {
+            id: row.id,
+            project: row.project,
+            number: row.number,
+            parent: row.parent,
+            depth: row.depth,
+            title: row.title,
+            description: row.description,
+            summary: row.summary,
+            status: row.status,
+            role: row.role.0,
+            outcome: row.outcome.map(|outcome| outcome.0),
+            previous_status: row.previous_status,
+            status_label: row.status_label,
+            priority: row.priority.0,
+            complexity: row.complexity,
+            item_type: row.item_type,
+            tags: row.tags,
+            traits: row.traits,
+            metadata: row.metadata,
+            properties: row.properties,
+            requires_verification: row.requires_verification,
+            touches: row.touches,
+            needs: row.needs,
+            required_capabilities: row.required_capabilities,
+            claim: row.claim.map(Claim::from),
+            fence: row.fence,
+            version: row.version,
+            created_at: row.created_at.into(),
+            modified_at: row.modified_at.into(),
+            role_changed_at: row.role_changed_at.into(),
+            derived: Derived {
+                blockers: row.blockers,
+                moot: row.moot,
+                unblocks: row.unblocks,
+                rank: row.rank,
+                offered: row.offered,
+            },
+        }
+    }
+}
+
+impl From<ClaimRow> for Claim {
+    fn from(row: ClaimRow) -> Self {
+        Self {
+            holder: row.holder,
+            claimed_at: row.claimed_at.into(),
+            expires_at: row.expires_at.map(Into::into),
+            original_claimed_at: row.original_claimed_at.into(),
+            ttl_seconds: row.ttl_seconds,
+        }
+    }
+}

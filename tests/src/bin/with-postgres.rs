@@ -1,0 +1,24 @@
+//! `with-postgres COMMAND...`: runs a command with a throwaway Postgres server, whose address is in
+//! `DOCKET_TEST_POSTGRES`, and removes it afterwards. `cargo xtask test` runs all tests so.
+
+use std::process::{Command, ExitCode};
+
+use docket_tests::postgres::{Cluster, VARIABLE};
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    let Some(program) = words.next() else { return ExitCode::from(2) };
+    let mut command = Command::new(program);
+    command.args(words);
+    let given = std::env::var_os(VARIABLE).is_some_and(|url| !url.is_empty());
+    let cluster = (!given).then(Cluster::join);
+    if let Some(cluster) = &cluster {
+        command.env(VARIABLE, cluster.url());
+    }
+    let status = command.status();
+    if let Some(cluster) = cluster {
+        cluster.leave();
+    }
+    let code = status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
+    ExitCode::from(code.unwrap_or(1))
+}

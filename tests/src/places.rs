@@ -1,0 +1,91 @@
+//! The databases that the contract of stores is tried on.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+
+use async_trait::async_trait;
+use docket_store_postgres::{PostgresOptions, PostgresStore};
+use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
+use tempfile::TempDir;
+
+use crate::contract::support::{Place, Probe};
+use crate::postgres::Database;
+
+/// A file in a folder of its own.
+pub fn sqlite() -> Box<dyn Place> {
+    Box::new(SqlitePlace(tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"))))
+}
+
+/// A database of its own on the tests' server.
+pub fn postgres() -> Box<dyn Place> {
+    Box::new(PostgresPlace { database: Database::new(), pooled: false })
+}
+
+/// A database that a test has done something to.
+pub fn on(database: Database) -> Box<dyn Place> {
+    Box::new(PostgresPlace { database, pooled: false })
+}
+
+/// The same as behind a pooler that hands connections out by transaction.
+pub fn pooled_postgres() -> Box<dyn Place> {
+    Box::new(PostgresPlace { database: Database::new(), pooled: true })
+}
+
+struct SqlitePlace(TempDir);
+
+#[async_trait]
+impl Place for SqlitePlace {
+    async fn open(&self, skew: Arc<AtomicI64>) -> Arc<dyn Probe> {
+        // A power cut is none of these tests' business.
+        let mut options =
+            SqliteOptions::new(self.0.path().join("docket.db")).create(true).durability(Durability::Normal);
+        options.clock_skew = skew;
+        Arc::new(SqliteStore::open(options).await.unwrap_or_else(|error| panic!("it does not open: {error:?}")))
+    }
+}
+
+#[async_trait]
+impl Probe for SqliteStore {
+    async fn integrity(&self) -> Vec<String> {
+        SqliteStore::integrity(self).await.unwrap_or_else(|error| panic!("integrity: {error:?}"))
+    }
+
+    fn round_trips(&self) -> u64 {
+        SqliteStore::round_trips(self)
+    }
+
+    async fn close(&self) {
+        SqliteStore::close(self).await;
+    }
+}
+
+struct PostgresPlace {
+    database: Database,
+    pooled: bool,
+}
+
+#[async_trait]
+impl Place for PostgresPlace {
+    async fn open(&self, skew: Arc<AtomicI64>) -> Arc<dyn Probe> {
+        let options = PostgresOptions::parse(&self.database.url());
+        let mut options = options.unwrap_or_else(|error| panic!("its address: {error}")).create(true);
+        options.clock_skew = skew;
+        options.pooled = self.pooled;
+        Arc::new(PostgresStore::open(options).await.unwrap_or_else(|error| panic!("it does not open: {error:?}")))
+    }
+}
+
+#[async_trait]
+impl Probe for PostgresStore {
+    async fn integrity(&self) -> Vec<String> {
+        PostgresStore::integrity(self).await.unwrap_or_else(|error| panic!("integrity: {error:?}"))
+    }
+
+    fn round_trips(&self) -> u64 {
+        PostgresStore::round_trips(self)
+    }
+
+    async fn close(&self) {
+        PostgresStore::close(self).await;
+    }
+}

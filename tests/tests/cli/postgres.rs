@@ -1,0 +1,106 @@
+//! The same commands on a Postgres server.
+
+use docket_tests::mcp::Server;
+use docket_tests::postgres::Database;
+use serde_json::json;
+
+use crate::desk::Desk;
+
+/// A folder, and an empty database on the server.
+struct Office {
+    desk: Desk,
+    database: Database,
+    url: String,
+}
+
+impl Office {
+    fn bare() -> Self {
+        let database = Database::empty();
+        let url = database.url();
+        Self { desk: Desk::bare(), database, url }
+    }
+
+    fn new() -> Self {
+        let office = Self::bare();
+        let ready = office.json(&["init", "--prefix", "W", "--name", "Work"]);
+        assert_eq!(ready["created"], json!(true));
+        office
+    }
+
+    fn words<'w>(&'w self, words: &[&'w str]) -> Vec<&'w str> {
+        ["--db", self.url.as_str()].into_iter().chain(words.iter().copied()).collect()
+    }
+
+    fn ok(&self, words: &[&str]) -> String {
+        self.desk.ok(&self.words(words))
+    }
+
+    fn json(&self, words: &[&str]) -> serde_json::Value {
+        self.desk.json(&self.words(words))
+    }
+
+    fn fails(&self, code: i32, words: &[&str]) -> String {
+        self.desk.fails(code, &self.words(words))
+    }
+}
+
+#[test]
+fn work_is_done_on_a_server_as_in_a_file() {
+    let office = Office::new();
+    let again = office.json(&["init", "--prefix", "W", "--name", "Work"]);
+    assert_eq!(again["created"], json!(false), "to run it again changes nothing");
+    for title in ["Zebra crossing", "apple pie", "Äpfel"] {
+        office.ok(&["item", "add", title]);
+    }
+    let list = office.json(&["item", "list", "--sort", "title", "--order", "asc"]);
+    let titles: Vec<&str> =
+        list["items"].as_array().expect("items").iter().map(|item| item["title"].as_str().expect("a title")).collect();
+    assert_eq!(titles, ["Zebra crossing", "apple pie", "Äpfel"], "by code point, whatever the server's language");
+    assert_eq!(office.json(&["search", "apfel"])["total"], json!(1));
+    office.ok(&["link", "W-1", "blocks", "W-2"]);
+    office.ok(&["note", "set", "W-1", "plan", "one step"]);
+    office.ok(&["claim", "W-1"]);
+    office.ok(&["advance", "W-1", "start"]);
+    assert!(office.ok(&["blocked"]).contains("W-2"));
+    assert!(office.ok(&["events"]).contains("claimed"));
+    assert!(office.ok(&["doctor"]).contains("nothing is wrong"));
+    // From here to a file, and back into another server.
+    office.ok(&["export", "all.jsonl"]);
+    let file = Desk::bare();
+    std::fs::copy(office.desk.file("all.jsonl"), file.file("all.jsonl")).expect("a copy");
+    file.ok(&["import", "all.jsonl", "--create"]);
+    file.ok(&["doctor"]);
+    let other = Office::bare();
+    std::fs::copy(office.desk.file("all.jsonl"), other.desk.file("all.jsonl")).expect("a copy");
+    other.ok(&["import", "all.jsonl", "--create"]);
+    assert!(other.ok(&["doctor"]).contains("nothing is wrong"));
+    other.ok(&["export", "again.jsonl"]);
+    assert_eq!(other.desk.read("again.jsonl"), office.desk.read("all.jsonl"), "not a row is lost on the way");
+}
+
+#[test]
+fn an_agent_is_served_from_a_server() {
+    let office = Office::bare();
+    let server = Server::try_start_on(&office.url, &office.desk.path(), &[], |_| {}).expect("it starts");
+    let made = server.ok("manage_items", json!({ "operation": "create", "items": [{ "title": "One" }] }));
+    assert_eq!(made["items"].as_array().map(Vec::len), Some(1));
+    drop(server);
+    assert_eq!(office.json(&["item", "list"])["total"], json!(1));
+}
+
+#[test]
+fn what_a_server_does_otherwise_is_said() {
+    let office = Office::new();
+    assert!(office.fails(3, &["backup", "b.db"]).contains("pg_dump"));
+    assert!(office.fails(3, &["restore", "b.db"]).contains("pg_restore"));
+    office.database.run("UPDATE docket SET version = 99");
+    assert!(office.fails(3, &["item", "list"]).contains("99"));
+    let empty = Office::bare();
+    assert!(empty.fails(3, &["item", "list"]).contains("docket init"));
+    let desk = Desk::bare();
+    let away = "postgres://ann:hunter2@127.0.0.1:1/work";
+    let said = desk.fails(6, &["--db", away, "item", "list"]);
+    assert!(said.contains("127.0.0.1:1") && said.contains("cannot be reached"), "{said}");
+    assert!(!said.contains("hunter2"), "a password is never shown: {said}");
+    assert!(desk.fails(3, &["--db", "postgres://h/d?docket_pooled=maybe", "item", "list"]).contains("docket_pooled"));
+}

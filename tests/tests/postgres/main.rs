@@ -1,0 +1,5 @@
+//! What is Postgres' own: how a database is opened, many writers at once, servers and callers that go away.
+
+mod crowd;
+mod opening;
+mod outage;

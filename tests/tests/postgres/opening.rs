@@ -1,0 +1,119 @@
+//! A database is made, recognised, upgraded once and refused with a word on what to do.
+
+use docket_core::store::{KeyReach, Scope, Store, StoreError};
+use docket_store_postgres::{PostgresOptions, PostgresStore};
+use docket_tests::postgres::Database;
+
+async fn open(url: &str, create: bool) -> Result<PostgresStore, StoreError> {
+    PostgresStore::open(PostgresOptions::parse(url)?.create(create)).await
+}
+
+async fn refusal(url: &str, create: bool) -> StoreError {
+    match open(url, create).await {
+        Ok(_) => panic!("it was opened"),
+        Err(error) => error,
+    }
+}
+
+fn must_say(error: &StoreError, words: &[&str]) {
+    let StoreError::Unfit(said) = error else { panic!("not said in words: {error:?}") };
+    for word in words {
+        assert!(said.contains(word), "\"{word}\" is not in: {said}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_database_is_made_ours_when_that_is_asked_for() {
+    let database = Database::empty();
+    assert!(matches!(refusal(&database.url(), false).await, StoreError::Foreign));
+    open(&database.url(), true).await.expect("a new database").close().await;
+    let store = open(&database.url(), false).await.expect("it is there now");
+    assert_eq!(store.projects().await.expect("projects"), []);
+    assert_eq!(store.integrity().await.expect("findings"), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_that_make_it_at_once_one_does() {
+    let database = Database::empty();
+    let openers: Vec<_> = (0..8)
+        .map(|_| {
+            let url = database.url();
+            tokio::spawn(async move { open(&url, true).await.map(|_| ()) })
+        })
+        .collect();
+    for opener in openers {
+        opener.await.expect("no panic").expect("all of them serve it");
+    }
+    assert_eq!(database.ask("SELECT count(*)::text FROM docket"), "1");
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_rows() {
+    let database = Database::new();
+    database.run(
+        "DROP TABLE api_keys; UPDATE docket SET version = 1; INSERT INTO projects (id, slug, prefix, name, next_number, \
+         version, created_at) VALUES (gen_random_uuid(), 'kept', 'K', 'kept', 1, 1, 1)",
+    );
+    let read_only = PostgresOptions::parse(&database.url()).expect("its address").read_only(true);
+    assert!(matches!(PostgresStore::open(read_only).await, Err(StoreError::ReadOnly(_))));
+    let store = open(&database.url(), false).await.expect("brought to the newest schema");
+    let keys = Scope { keys: KeyReach::All, ..Scope::default() };
+    assert!(store.view(&keys).await.expect("a table of keys").keys.is_empty());
+    assert_eq!(database.ask("SELECT slug FROM projects"), "kept");
+    assert_eq!(database.ask("SELECT version::text FROM docket"), "2");
+    store.close().await;
+}
+
+#[tokio::test]
+async fn what_belongs_to_others_is_left_alone() {
+    let database = Database::empty();
+    database.run("CREATE TABLE invoices (id int)");
+    assert!(matches!(refusal(&database.url(), true).await, StoreError::Foreign));
+    assert_eq!(database.ask("SELECT count(*)::text FROM pg_tables WHERE schemaname = 'public'"), "1");
+    // In a schema of its own it is welcome.
+    database.run(
+        "CREATE SCHEMA work; ALTER ROLE CURRENT_USER IN DATABASE current SET search_path = work"
+            .replace("DATABASE current", &format!("DATABASE {}", database.ask("SELECT current_database()")))
+            .as_str(),
+    );
+    open(&database.url(), true).await.expect("a schema of its own").close().await;
+    assert_eq!(
+        database.ask("SELECT count(*)::text FROM pg_tables WHERE schemaname = 'work' AND tablename = 'items'"),
+        "1"
+    );
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_and_left_alone() {
+    let database = Database::new();
+    database.run("UPDATE docket SET version = 99");
+    assert!(matches!(refusal(&database.url(), true).await, StoreError::Newer { found: 99, .. }));
+    assert_eq!(database.ask("SELECT version::text FROM docket"), "99");
+}
+
+#[tokio::test]
+async fn what_an_operator_must_mend_is_said() {
+    let latin = Database::make("TEMPLATE template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'");
+    must_say(&refusal(&latin.url(), true).await, &["LATIN1", "ENCODING 'UTF8'"]);
+    let database = Database::new();
+    let role = format!("guest_{}", uuid::Uuid::new_v4().simple());
+    database.run(&format!("CREATE ROLE {role} LOGIN"));
+    must_say(&refusal(&database.url_for(&role), false).await, &[&role, "GRANT"]);
+    database
+        .run(&format!("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}; GRANT SELECT ON events_seq TO {role}"));
+    must_say(&refusal(&database.url_for(&role), false).await, &[&role, "not write"]);
+    let options = PostgresOptions::parse(&database.url_for(&role)).expect("an address").read_only(true);
+    let store = PostgresStore::open(options).await.expect("to read, it may");
+    assert_eq!(store.projects().await.expect("projects"), []);
+    store.close().await;
+    let empty = Database::empty();
+    must_say(&refusal(&empty.url_for(&role), true).await, &[&role, "GRANT"]);
+    must_say(&refusal(&database.url_for("nobody_we_know"), false).await, &["nobody_we_know", "pg_hba.conf"]);
+    let nowhere = database.url().replace("docket_test_", "no_such_");
+    must_say(&refusal(&nowhere, true).await, &["CREATE DATABASE"]);
+    database
+        .run(&format!("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}; REVOKE ALL ON events_seq FROM {role}"));
+    database.run(&format!("DROP ROLE {role}"));
+    let away = refusal("postgres://docket@127.0.0.1:1/docket", true).await;
+    assert!(matches!(&away, StoreError::Away(said) if said.contains("127.0.0.1:1")), "{away:?}");
+}
