@@ -32,7 +32,8 @@ fn make() -> Option<PathBuf> {
     }
     let folder_text = folder.to_str().expect("UTF-8");
     let venv = Command::new("python3").args(["-m", "venv", "--clear", folder_text]).output();
-    let pip = || Command::new(folder.join("bin/pip")).args(["install", "--quiet", "--requirement"]).arg(&wanted).output();
+    let pip =
+        || Command::new(folder.join("bin/pip")).args(["install", "--quiet", "--requirement"]).arg(&wanted).output();
     for step in [venv, pip()] {
         match step {
             Ok(out) if out.status.success() => {}

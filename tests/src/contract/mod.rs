@@ -1,6 +1,6 @@
 //! What every store must do, whatever the database: the same cases run on each.
 //!
-//! A case is a function over a [`support::Bench`]. It names no database. [`cases`] lists all of them: a case that is not
+//! A case is a function over a [`support::Bench`]. It names no database. `cases!` lists all of them: a case that is not
 //! in it is not run, which `tests/tests/contract.rs` finds.
 
 pub mod finding;

@@ -247,9 +247,9 @@ async fn a_writer_that_goes_at_once_is_heard() {
         engine.run(call("short"), put).await.expect("written");
         short.close().await;
         let gone = Instant::now();
-        let (number, heard) = waiting.await.expect("no panic");
+        let (number, told) = waiting.await.expect("no panic");
         assert!(number.expect("a number") > head);
-        let delay = heard.saturating_duration_since(gone);
+        let delay = told.saturating_duration_since(gone);
         assert!(delay < Duration::from_secs(1), "heard {delay:?} after it had gone, in round {round}");
     }
 }
