@@ -25,7 +25,7 @@ again.
 Examples:
   docket init
   docket init --name \"Web shop\" --prefix WEB
-  docket --project web init --preset standard --dir ~/work/web
+  docket --project web init --preset standard --dir ~/code/web
   docket --db postgres://docket@db.example/docket init";
 
 #[derive(Debug, clap::Args)]

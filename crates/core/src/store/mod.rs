@@ -5,6 +5,7 @@
 //! handed out) so that a store may run several in one commit and no transaction ever waits for a caller.
 
 mod change;
+pub mod code;
 mod find;
 mod scope;
 mod slice;

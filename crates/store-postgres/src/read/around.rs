@@ -1,11 +1,11 @@
 //! What is shown around the named items: relatives, edges, notes, and the graphs they wait in.
 
 use docket_core::limits;
+use docket_core::store::code::{BLOCKS, TERMINAL};
 use docket_core::store::{Around, EdgeReach, NoteReach, Scope};
 
 use super::limit::Limit;
 use super::statement::{Statement, packed};
-use crate::row::code::{BLOCKS, TERMINAL};
 use crate::row::{EDGE, HEAD, NOTE};
 use crate::script::Script;
 

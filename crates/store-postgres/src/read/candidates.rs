@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use docket_core::model::{Name, Tag};
+use docket_core::store::code::{Coded, TERMINAL};
 use docket_core::store::{Candidates, Scope};
 use uuid::Uuid;
 
 use super::limit::Limit;
 use super::statement::{NOW, Statement};
-use crate::row::code::{Coded, TERMINAL};
 use crate::script::Script;
 
 /// Whether rows are locked as they are found.

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use docket_core::model::Event;
+use docket_core::store::code::Coded;
 use docket_core::store::{EventFilter, StoreError};
 use serde::Deserialize;
 
@@ -14,7 +15,6 @@ use super::limit::{Limit, Set};
 use crate::error::Trouble;
 use crate::options::{SETTLE_WAIT, UNSETTLED_LOOK};
 use crate::pool::Link;
-use crate::row::code::Coded;
 use crate::row::{EVENT, EventRow, models};
 use crate::script::Script;
 

@@ -1,6 +1,7 @@
 //! Lists: items that match a filter, one page of them.
 
 use docket_core::model::Tag;
+use docket_core::store::code::Coded;
 use docket_core::store::{ClaimState, Filter, Found, Order, ProjectRef, SortBy, StoreError, TimeRange};
 use serde::Deserialize;
 
@@ -8,7 +9,6 @@ use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
-use crate::row::code::Coded;
 use crate::row::{ITEM, ItemRow, Millis, models};
 use crate::script::Script;
 

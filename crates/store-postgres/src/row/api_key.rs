@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use docket_core::access::Profile;
 use docket_core::model::{ApiKey, ApiKeyId, Handle, ItemId, Name, ProjectId, SecretDigest, StoredKey};
+use docket_core::store::code::Code;
 use serde::{Deserialize, Deserializer};
 
 use super::Millis;
-use super::code::Code;
 
 /// A row `k` of `api_keys`, in the order of [`KeyRow`].
 pub(crate) const KEY: &str = "json_build_array(k.id, k.handle, encode(k.digest, 'hex'), k.name, k.profile, \

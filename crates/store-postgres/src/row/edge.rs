@@ -1,10 +1,10 @@
 //! Edges.
 
 use docket_core::model::{Edge, EdgeId, EdgeKind, ItemId, Role};
+use docket_core::store::code::Code;
 use serde::Deserialize;
 
 use super::Millis;
-use super::code::Code;
 
 /// A row `e` of `edges`, in the order of [`EdgeRow`].
 pub(crate) const EDGE: &str =

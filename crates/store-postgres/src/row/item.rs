@@ -4,10 +4,10 @@ use docket_core::model::{
     Claim, Complexity, Derived, Fence, Item, ItemId, Name, Outcome, Priority, ProjectId, Role, Summary, Tag, Text,
     Title,
 };
+use docket_core::store::code::Code;
 use serde::Deserialize;
 
 use super::Millis;
-use super::code::Code;
 
 /// A row `i` of `items`, in the order of [`ItemRow`].
 pub(crate) const ITEM: &str = "json_build_array(i.id, i.project_id, i.number, i.parent_id, i.depth, \

@@ -5,7 +5,6 @@
 //! or written by something else; it is an error, never skipped.
 
 pub(crate) mod api_key;
-pub(crate) mod code;
 mod edge;
 mod event;
 mod item;

@@ -1,10 +1,10 @@
 //! Notes, with and without their bodies.
 
 use docket_core::model::{Attribution, ItemId, Name, Note, NoteHead, NoteId, Role, Text};
+use docket_core::store::code::Code;
 use serde::Deserialize;
 
 use super::Millis;
-use super::code::Code;
 
 /// A row `n` of `notes`, in the order of [`NoteRow`].
 pub(crate) const NOTE: &str = "json_build_array(n.id, n.item_id, n.key, n.phase, n.body, n.attribution, \

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use docket_core::model::{Complexity, Item, ItemId, Name, Text, Timestamp};
 use docket_core::search;
+use docket_core::store::code::Coded;
 use docket_core::store::{ItemChange, Touched};
 
 use super::Writes;
 use super::rows::{Cell, Column, Kind, Rows};
-use crate::row::code::Coded;
 use crate::script::{Script, json};
 
 const IDENTITY: [Column; 4] =

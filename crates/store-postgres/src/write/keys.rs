@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use docket_core::model::{ItemId, ProjectId, StoredKey, Timestamp};
 use docket_core::store::ChangeSet;
+use docket_core::store::code::Coded;
 
 use super::Writes;
 use super::rows::{Cell, Column, Kind, Rows};
-use crate::row::code::Coded;
 use crate::script::{Script, json};
 
 const KEY: [Column; 10] = [

@@ -1,6 +1,7 @@
 //! Everything but items: projects, edges, notes, events, stored answers.
 
 use docket_core::model::{Edge, Event, ItemId, Note, Project, Timestamp};
+use docket_core::store::code::Coded;
 use docket_core::store::{ChangeSet, Slice, StoredAnswer};
 use ulid::Ulid;
 use uuid::Uuid;
@@ -8,7 +9,6 @@ use uuid::Uuid;
 use super::Writes;
 use super::rows::{Cell, Column, Kind, Rows};
 use crate::options::ANSWERS_SWEPT;
-use crate::row::code::Coded;
 use crate::script::{Script, json};
 
 const PROJECT: [Column; 7] = [

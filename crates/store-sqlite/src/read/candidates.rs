@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use docket_core::store::code::{Coded, TERMINAL};
 use docket_core::store::{Candidates, Scope};
 
 use super::limit::Limit;
 use super::statement::{NOW, Statement};
-use crate::row::code::{Coded, TERMINAL};
 use crate::script::Script;
 
 /// What concerns the project as a whole. Returns the parts whose items are shown.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use docket_core::model::{
     Edge, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, ProjectId, Role, StoredKey, Timestamp,
 };
+use docket_core::store::code::Coded;
 use docket_core::store::{AnswerKey, Busy, Capped, Resolution, Scope, Slice, StoredAnswer, WaitEdge, WaitGraph};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -13,7 +14,6 @@ use uuid::Uuid;
 use super::names::Names;
 use crate::context::ProjectCache;
 use crate::row::api_key::digest;
-use crate::row::code::Coded;
 use crate::row::{EdgeRow, Flag, HeadRow, ItemRow, KeyRow, Millis, NoteRow, Packed, models};
 
 /// The results of a load by name; what was not asked for is empty.

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use docket_core::model::Event;
+use docket_core::store::code::Coded;
 use docket_core::store::{EventFilter, StoreError};
 
 use super::limit::Limit;
 use crate::pool::Link;
-use crate::row::code::Coded;
 use crate::row::{EVENT, EventRow, models};
 use crate::script::{Param, Script};
 

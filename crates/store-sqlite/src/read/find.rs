@@ -3,6 +3,7 @@
 //! SQLite knows nothing of how values are spread here, so the way to the rows is chosen for it: by the words, tags or
 //! relatives asked for first, then by the narrowest index, and by the order of the list when nothing narrows it.
 
+use docket_core::store::code::Coded;
 use docket_core::store::{ClaimState, Filter, Found, Order, ProjectRef, SortBy, StoreError, TimeRange};
 use serde::Deserialize;
 
@@ -10,7 +11,6 @@ use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
-use crate::row::code::Coded;
 use crate::row::{ITEM, ItemRow, Millis, models};
 use crate::script::Script;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use docket_core::model::{ItemId, Role};
+use docket_core::store::code::Code;
 use docket_core::store::{ChildTally, ClaimTally, ProjectRef, StoreError, Visible};
 use serde::Deserialize;
 
@@ -11,7 +12,6 @@ use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
 use crate::row::Millis;
-use crate::row::code::Code;
 use crate::script::Script;
 
 #[derive(Debug, Deserialize)]

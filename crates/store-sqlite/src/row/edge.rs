@@ -1,9 +1,9 @@
 //! Edges.
 
 use docket_core::model::{Edge, EdgeId, EdgeKind, ItemId, Role};
+use docket_core::store::code::Code;
 use serde::Deserialize;
 
-use super::code::Code;
 use super::{Flag, Millis};
 
 /// A row `e` of `edges`, in the order of [`EdgeRow`].

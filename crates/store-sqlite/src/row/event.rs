@@ -1,13 +1,13 @@
 //! Events.
 
 use docket_core::model::{Attribution, Event, EventId, ItemId, Name, ProjectId, UnitId, Verb};
+use docket_core::store::code::Code;
 use serde::Deserialize;
 use serde_json::Value;
 use ulid::Ulid;
 use uuid::Uuid;
 
 use super::Millis;
-use super::code::Code;
 
 /// A row `v` of `events`, in the order of [`EventRow`].
 pub(crate) const EVENT: &str = "json_array(v.seq, hex(v.id), hex(v.unit), v.at, hex(v.project_id), \

@@ -4,9 +4,9 @@ use docket_core::model::{
     Claim, Complexity, Derived, Fence, Item, ItemId, Name, Outcome, Priority, ProjectId, Role, Summary, Tag, Text,
     Title,
 };
+use docket_core::store::code::Code;
 use serde::Deserialize;
 
-use super::code::Code;
 use super::{Flag, Millis};
 
 /// A row `i` of `items`, in the order of [`ItemRow`].

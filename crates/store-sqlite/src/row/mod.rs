@@ -6,7 +6,6 @@
 //! error, never skipped.
 
 pub(crate) mod api_key;
-pub(crate) mod code;
 mod edge;
 mod event;
 mod item;

@@ -1,9 +1,9 @@
 //! Notes, with and without their bodies.
 
 use docket_core::model::{Attribution, ItemId, Name, Note, NoteHead, NoteId, Role, Text};
+use docket_core::store::code::Code;
 use serde::Deserialize;
 
-use super::code::Code;
 use super::{Flag, Millis};
 
 /// A row `n` of `notes`, in the order of [`NoteRow`].

@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use docket_core::model::{Complexity, Item, ItemId, Name, Text, Timestamp};
 use docket_core::search;
+use docket_core::store::code::Coded;
 use docket_core::store::{ItemChange, Touched};
 
 use super::rows::Rows;
-use crate::row::code::Coded;
 use crate::script::{Script, Value};
 
 const IDENTITY: [&str; 4] = ["id", "project_id", "number", "created_at"];

@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use docket_core::model::{ItemId, StoredKey, Timestamp};
 use docket_core::store::ChangeSet;
+use docket_core::store::code::Coded;
 
 use super::rows::Rows;
-use crate::row::code::Coded;
 use crate::script::{Hex, Script, Value};
 
 /// A key that exists keeps all but its secret and the times at which it ends.

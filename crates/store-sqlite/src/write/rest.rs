@@ -3,13 +3,13 @@
 use std::sync::LazyLock;
 
 use docket_core::model::{Edge, Event, ItemId, Note, Project, Timestamp};
+use docket_core::store::code::Coded;
 use docket_core::store::{ChangeSet, StoredAnswer};
 use ulid::Ulid;
 use uuid::Uuid;
 
 use super::rows::Rows;
 use crate::options::ANSWERS_SWEPT;
-use crate::row::code::Coded;
 use crate::script::{Script, Value};
 
 static PROJECT: LazyLock<Rows> = LazyLock::new(|| {

@@ -1,21 +1,23 @@
-//! The numbers that stand for closed sets in the database. They are part of the stored format: never change one.
+//! The numbers that stand for closed sets in every database. They are part of the stored format: never change one.
 
-use docket_core::access::Profile;
-use docket_core::model::{EdgeKind, Outcome, Priority, Role, Verb};
 use serde::{Deserialize, Deserializer};
 
+use crate::access::Profile;
+use crate::model::{EdgeKind, Outcome, Priority, Role, Verb};
+
 /// The role that closes an item, as SQL spells it in conditions that an index relies on.
-pub(crate) const TERMINAL: i64 = 4;
+pub const TERMINAL: i64 = 4;
 /// The edge kind that holds work up.
-pub(crate) const BLOCKS: i64 = 0;
+pub const BLOCKS: i64 = 0;
 
 /// A member of a closed set and its number.
-pub(crate) trait Coded: Copy + 'static {
+pub trait Coded: Copy + 'static {
     /// What it is, for the error that an unknown number causes.
     const WHAT: &'static str;
     /// All members.
     const ALL: &'static [Self];
 
+    /// Its number.
     fn code(self) -> i64;
 
     /// The member with a number; asks every member for its own, so that the two directions cannot drift apart.
@@ -26,7 +28,7 @@ pub(crate) trait Coded: Copy + 'static {
 
 /// A member of a closed set as it is stored.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Code<T>(pub(crate) T);
+pub struct Code<T>(pub T);
 
 impl<'de, T: Coded> Deserialize<'de> for Code<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
