@@ -8,11 +8,13 @@
 mod base;
 mod forest;
 mod peer;
+mod postgres;
 mod raw;
 mod report;
 mod rows;
 mod stage;
 mod stats;
+mod web;
 
 use std::process::ExitCode;
 use std::time::Instant;

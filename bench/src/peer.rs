@@ -67,10 +67,7 @@ impl Peer {
 
     /// Resident memory, in MiB.
     pub(crate) fn resident(&self) -> Result<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-        let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
-        Ok(kib / 1024.0)
+        resident(self.child.id())
     }
 
     /// Ends the server by ending its input.
@@ -103,4 +100,12 @@ impl Peer {
         self.input.write_all(line.as_bytes())?;
         Ok(self.input.flush()?)
     }
+}
+
+/// Resident memory of a process, in MiB.
+pub(crate) fn resident(process: u32) -> Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib / 1024.0)
 }

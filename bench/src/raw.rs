@@ -1,19 +1,17 @@
-//! The baselines: the same rows written by hand with sqlx, as well as we know how.
+//! The baselines: the same rows written by hand, as well as we know how.
 //!
-//! A claim is one text of prepared statements sent in one round trip: the best ready item is taken by the index that the
-//! product uses, its claim columns are set, the event is recorded. Nothing is decided in between and nothing is answered
-//! but the item's id and fence: no rule, no look at who holds what, no check of a fence, no stored answer. The connection
-//! is set up as the product sets up its own.
+//! A claim is two prepared statements: the best ready item is taken by the index that the product uses and its claim
+//! columns are set, the event is recorded. Nothing is decided in between and nothing is answered but the item's id and
+//! fence: no rule, no look at who holds what, no check of a fence, no stored answer. The connection is set up as the
+//! product sets up its own.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use docket_core::model::ProjectId;
-use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteRow};
-use sqlx::{
-    Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, TypeInfo as _, ValueRef as _,
-};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
 use uuid::Uuid;
 
 use crate::base::PRINCIPAL;
@@ -22,115 +20,92 @@ use crate::base::PRINCIPAL;
 const TTL_SECONDS: i64 = 900;
 
 const CLAIM: &str = "\
-UPDATE items SET holder = $1, claimed_at = $2, claim_expires_at = $3, original_claimed_at = $2, claim_ttl = $4, \
-fence = fence + 1 WHERE pk = (SELECT pk FROM items INDEXED BY items_ready WHERE project_id = $5 AND role = 0 \
-AND offered = 1 AND holder IS NULL AND role <> 4 ORDER BY rank, number LIMIT 1) RETURNING id, fence;
+UPDATE items SET holder = ?1, claimed_at = ?2, claim_expires_at = ?3, original_claimed_at = ?2, claim_ttl = ?4, \
+fence = fence + 1 WHERE pk = (SELECT pk FROM items INDEXED BY items_ready WHERE project_id = ?5 AND role = 0 \
+AND offered = 1 AND holder IS NULL AND role <> 4 ORDER BY rank, number LIMIT 1) RETURNING id, fence";
+const RECORD: &str = "\
 INSERT INTO events (id, unit, at, project_id, item_id, verb, principal, attribution, data) \
-SELECT $6, $7, $2, $5, id, 4, $8, $9, $10 FROM items WHERE holder = $1;";
+VALUES (?, ?, ?, ?, ?, 4, ?, ?, ?)";
 
 /// One connection to a database.
-pub(crate) struct Raw {
-    connection: SqliteConnection,
-    claim: String,
-    claim_and_commit: String,
-}
+pub(crate) struct Raw(Connection);
+
+/// The cells of a row, each with the name of its column.
+pub(crate) type Cells = Vec<(String, Value)>;
 
 impl Raw {
     /// Opens a database that the product has made; every commit is flushed.
-    pub(crate) async fn open(path: &Path) -> Result<Self> {
-        let connection = SqliteConnectOptions::new()
-            .filename(path)
-            .busy_timeout(Duration::from_secs(10))
-            .statement_cache_capacity(256)
-            .row_buffer_size(1024)
-            .foreign_keys(true)
-            .pragma("synchronous", "FULL")
-            .pragma("temp_store", "MEMORY")
-            .pragma("cache_size", "-8192")
-            .pragma("wal_autocheckpoint", "2000")
-            .disable_statement_logging()
-            .connect()
-            .await
-            .with_context(|| path.display().to_string())?;
-        let claim_and_commit = format!("BEGIN IMMEDIATE;\n{CLAIM}\nCOMMIT;");
-        Ok(Self { connection, claim: CLAIM.to_owned(), claim_and_commit })
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let connection = Connection::open(path).with_context(|| path.display().to_string())?;
+        connection.busy_timeout(Duration::from_secs(10))?;
+        connection.set_prepared_statement_cache_capacity(256);
+        connection.execute_batch(
+            "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; \
+             PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000",
+        )?;
+        Ok(Self(connection))
     }
 
     /// Claims the best ready item in a commit of its own.
-    pub(crate) async fn claim(&mut self, project: ProjectId, agent: &str) -> Result<()> {
-        let rows = self.run(&self.claim_and_commit.clone(), claim_values(project, agent)?).await?;
-        ensure!(rows.len() == 1, "no item was left to claim");
-        Ok(())
+    pub(crate) fn claim(&mut self, project: ProjectId, agent: &str) -> Result<()> {
+        self.run("BEGIN IMMEDIATE", &[])?;
+        self.claim_one(project, agent)?;
+        self.run("COMMIT", &[])
     }
 
     /// Claims so many items in one commit.
-    pub(crate) async fn claim_together(&mut self, project: ProjectId, agents: &[String]) -> Result<()> {
-        self.run("BEGIN IMMEDIATE", SqliteArguments::default()).await?;
+    pub(crate) fn claim_together(&mut self, project: ProjectId, agents: &[String]) -> Result<()> {
+        self.run("BEGIN IMMEDIATE", &[])?;
         for agent in agents {
-            let rows = self.run(&self.claim.clone(), claim_values(project, agent)?).await?;
-            ensure!(rows.len() == 1, "no item was left to claim");
+            self.claim_one(project, agent)?;
         }
-        self.run("COMMIT", SqliteArguments::default()).await?;
+        self.run("COMMIT", &[])
+    }
+
+    fn claim_one(&mut self, project: ProjectId, agent: &str) -> Result<()> {
+        let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
+        let project = project.as_uuid().into_bytes();
+        let claim = params![agent, now, now + TTL_SECONDS * 1000, TTL_SECONDS, project];
+        let mut statement = self.0.prepare_cached(CLAIM)?;
+        let mut claimed = statement.query_map(claim, |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, i64>(1)?)))?;
+        let (item, fence) = claimed.next().ok_or_else(|| anyhow!("no item was left to claim"))??;
+        ensure!(claimed.next().is_none(), "one claim took two items");
+        let attribution = format!(
+            r#"{{"actor":{{"id":"{agent}","kind":"subagent"}},"verification":{{"status":"unchecked","verifier":"noop"}}}}"#
+        );
+        let data = format!(
+            r#"{{"set":{{"claim":{{"holder":"{agent}","claimedAt":"2026-01-01T00:00:00.000Z","expiresAt":"2026-01-01T00:15:00.000Z","originalClaimedAt":"2026-01-01T00:00:00.000Z","ttlSeconds":900}},"fence":{fence}}}}}"#
+        );
+        let [id, unit] = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes);
+        self.0.prepare_cached(RECORD)?.execute(params![id, unit, now, project, item, PRINCIPAL, attribution, data])?;
         Ok(())
     }
 
-    /// Runs statements in one round trip and returns the rows of all.
-    pub(crate) async fn run(&mut self, sql: &str, values: SqliteArguments) -> Result<Vec<SqliteRow>> {
-        Ok(sqlx::query_with(AssertSqlSafe(sql.to_owned()), values).fetch_all(&mut self.connection).await?)
+    /// Runs a prepared statement.
+    pub(crate) fn run(&mut self, sql: &str, values: &[Value]) -> Result<()> {
+        let mut statement = self.0.prepare_cached(sql)?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        while rows.next()?.is_some() {}
+        Ok(())
     }
 
-    pub(crate) async fn close(self) -> Result<()> {
-        Ok(self.connection.close().await?)
-    }
-}
-
-/// Values for one text of statements, in order.
-#[derive(Default)]
-pub(crate) struct Values(SqliteArguments);
-
-impl Values {
-    pub(crate) fn add<'v, T>(&mut self, value: T) -> Result<()>
-    where
-        T: sqlx::Encode<'v, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
-    {
-        self.0.add(value).map_err(|error| anyhow::anyhow!("a value cannot be bound: {error}"))
+    /// All rows that a statement finds.
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Cells>> {
+        let mut statement = self.0.prepare(sql)?;
+        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let cells = |row: &rusqlite::Row<'_>| {
+            names.iter().enumerate().map(|(place, name)| Ok((name.clone(), row.get(place)?))).collect()
+        };
+        let rows = statement.query_map([], cells)?.collect::<Result<_, _>>()?;
+        Ok(rows)
     }
 
-    /// Adds a cell as it was read.
-    pub(crate) fn add_cell(&mut self, row: &SqliteRow, column: usize) -> Result<()> {
-        let cell = row.try_get_raw(column)?;
-        let (is_null, kind) = (cell.is_null(), cell.type_info().name().to_owned());
-        match kind.as_str() {
-            _ if is_null => self.add(None::<i64>),
-            "INTEGER" => self.add(row.try_get_unchecked::<i64, _>(column)?),
-            "TEXT" => self.add(row.try_get_unchecked::<String, _>(column)?),
-            "BLOB" => self.add(row.try_get_unchecked::<Vec<u8>, _>(column)?),
-            kind => anyhow::bail!("a cell of the type {kind}"),
-        }
-    }
-
-    pub(crate) fn done(self) -> SqliteArguments {
-        self.0
+    pub(crate) fn close(self) -> Result<()> {
+        self.0.close().map_err(|(_, error)| error.into())
     }
 }
 
-fn claim_values(project: ProjectId, agent: &str) -> Result<SqliteArguments> {
-    let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
-    let expires = now + TTL_SECONDS * 1000;
-    let mut values = Values::default();
-    values.add(agent.to_owned())?;
-    values.add(now)?;
-    values.add(expires)?;
-    values.add(TTL_SECONDS)?;
-    values.add(project.as_uuid().into_bytes().to_vec())?;
-    values.add(Uuid::new_v4().into_bytes().to_vec())?;
-    values.add(Uuid::new_v4().into_bytes().to_vec())?;
-    values.add(PRINCIPAL)?;
-    values.add(format!(
-        r#"{{"actor":{{"id":"{agent}","kind":"subagent"}},"verification":{{"status":"unchecked","verifier":"noop"}}}}"#
-    ))?;
-    values.add(format!(
-        r#"{{"set":{{"claim":{{"holder":"{agent}","claimedAt":"2026-01-01T00:00:00.000Z","expiresAt":"2026-01-01T00:15:00.000Z","originalClaimedAt":"2026-01-01T00:00:00.000Z","ttlSeconds":900}},"fence":1}}}}"#
-    ))?;
-    Ok(values.done())
+/// A cell by the name of its column.
+pub(crate) fn cell<'c>(cells: &'c Cells, name: &str) -> Result<&'c Value> {
+    cells.iter().find(|(column, _)| column == name).map(|(_, value)| value).with_context(|| format!("no column {name}"))
 }

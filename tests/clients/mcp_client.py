@@ -36,12 +36,29 @@ async def loop(session):
     assert unknown["isError"], unknown
 
 
+async def native(session):
+    """The loop of the native tools."""
+    assert len((await session.list_tools()).tools) == 13
+    brief = {"objective": "Dates are read", "acceptanceCriteria": ["tests pass"]}
+    planned = answer(await session.call_tool("plan", {"items": [{"title": "Parse dates", "brief": brief}]}))
+    key = planned["trusted"]["items"][0]["key"]
+    actor = {"id": "agent-1", "kind": "subagent"}
+    packet = answer(await session.call_tool("work", {"phase": "start", "id": key, "actor": actor}))
+    assert packet["untrusted"]["title"] == "Parse dates", packet
+    done = answer(await session.call_tool("work", {
+        "phase": "finish", "id": key, "fence": packet["trusted"]["fence"], "actor": actor, "to": "complete",
+        "verify": [{"id": "c1", "passed": True, "note": "seen"}], "requestId": str(uuid.uuid4())}))
+    assert done["trusted"]["applied"], done
+    unknown = (await session.call_tool("get", {"id": "DEFA-999"})).model_dump(by_alias=True)
+    assert unknown["isError"], unknown
+
+
 async def main(url):
-    for path in ["/mcp", "/mcp/task-orchestrator"]:
+    for path, work in [("/mcp", native), ("/mcp/task-orchestrator", loop)]:
         async with streamable_http_client(url + path) as streams:
             async with ClientSession(streams[0], streams[1]) as session:
                 await session.initialize()
-                await loop(session)
+                await work(session)
 
 
 asyncio.run(main(sys.argv[1]))

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use docket_core::exchange::Snapshot;
 use docket_core::model::{Claim, Event, ItemId, Timestamp, Verb};
-use docket_core::store::{EventFilter, ScanRows, ScanTable, Store};
+use docket_core::store::{EventFilter, RunFilter, Store};
 use docket_core::testing::World;
 use docket_store_postgres::{PostgresOptions, PostgresStore};
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
@@ -79,16 +80,12 @@ pub fn check_times(events: &[Event]) {
 
 /// Every row of an open store.
 pub async fn read_store(store: &dyn Store) -> World {
-    let (mut items, mut edges, mut notes, mut events) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for table in [ScanTable::Items, ScanTable::Edges, ScanTable::Notes] {
+    let (mut rows, mut events) = (Snapshot::default(), Vec::new());
+    for table in Snapshot::tables(true) {
         let mut after = None;
         loop {
             let page = store.scan(table, after).await.unwrap_or_else(|error| panic!("{table:?}: {error:?}"));
-            match page.rows {
-                ScanRows::Items(rows) => items.extend(rows),
-                ScanRows::Edges(rows) => edges.extend(rows),
-                ScanRows::Notes(rows) => notes.extend(rows),
-            }
+            rows.add(page.rows);
             after = page.next;
             if after.is_none() {
                 break;
@@ -106,7 +103,22 @@ pub async fn read_store(store: &dyn Store) -> World {
     }
     let projects = store.projects().await.unwrap_or_else(|error| panic!("projects: {error:?}"));
     let now = events.last().map(|event| event.at).unwrap_or_default();
-    World::of(now, projects, items, edges, notes, events)
+    let mut world = World::of(now, projects, rows.items, rows.edges, rows.notes, events);
+    world.briefs.extend(rows.briefs);
+    world.questions.extend(rows.questions.into_iter().map(|question| (question.id, question)));
+    world.comments.extend(rows.comments.into_iter().map(|comment| (comment.id, comment)));
+    world.links.extend(rows.links.into_iter().map(|link| (link.id, link)));
+    world.sessions.extend(rows.sessions.into_iter().map(|session| (session.id, session)));
+    loop {
+        // No table of an export has them: they are told by what they left.
+        let filter = RunFilter { offset: world.runs.len(), limit: 200, ..RunFilter::default() };
+        let page = store.runs(&filter).await.unwrap_or_else(|error| panic!("runs: {error:?}"));
+        if page.is_empty() {
+            break;
+        }
+        world.runs.extend(page.into_iter().map(|run| (run.id, run)));
+    }
+    world
 }
 
 /// Replays claims in commit order: nobody takes what another holds, fences only grow, time never runs back for an item.

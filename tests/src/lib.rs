@@ -8,8 +8,10 @@
 pub mod audit;
 pub mod contract;
 pub mod mcp;
+pub mod own_postgres;
 pub mod places;
 pub mod postgres;
 pub mod program;
+pub mod repository;
 pub mod scopes;
 pub mod web;

@@ -9,6 +9,7 @@ use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 
 use crate::contract::support::{Place, Probe};
+use crate::own_postgres::run_on;
 use crate::postgres::Database;
 
 /// A file in a folder of its own.
@@ -42,16 +43,27 @@ impl Place for SqlitePlace {
         options.clock_skew = skew;
         Arc::new(SqliteStore::open(options).await.unwrap_or_else(|error| panic!("it does not open: {error:?}")))
     }
+
+    async fn take_stock(&self) {
+        let store = SqliteStore::open(SqliteOptions::new(self.0.path().join("docket.db"))).await;
+        let store = store.unwrap_or_else(|error| panic!("it does not open: {error:?}"));
+        store.compact().await.unwrap_or_else(|error| panic!("it does not count: {error:?}"));
+        SqliteStore::close(&store).await;
+    }
 }
 
 #[async_trait]
 impl Probe for SqliteStore {
     async fn integrity(&self) -> Vec<String> {
-        SqliteStore::integrity(self).await.unwrap_or_else(|error| panic!("integrity: {error:?}"))
+        let found = SqliteStore::integrity(self).await.unwrap_or_else(|error| panic!("integrity: {error:?}"));
+        let unfiled = self.unfiled().await.unwrap_or_else(|error| panic!("unfiled: {error:?}"));
+        let misfiled = self.misfiled().await.unwrap_or_else(|error| panic!("misfiled: {error:?}"));
+        let unfiled = unfiled.iter().map(ToString::to_string).chain(misfiled.iter().map(ToString::to_string));
+        found.into_iter().chain(unfiled.map(|lost| format!("{lost} is not found"))).collect()
     }
 
     fn round_trips(&self) -> u64 {
-        SqliteStore::round_trips(self)
+        SqliteStore::scripts(self)
     }
 
     async fn close(&self) {
@@ -73,12 +85,20 @@ impl Place for PostgresPlace {
         options.pooled = self.pooled;
         Arc::new(PostgresStore::open(options).await.unwrap_or_else(|error| panic!("it does not open: {error:?}")))
     }
+
+    async fn take_stock(&self) {
+        run_on(&self.database.url(), "ANALYZE");
+    }
 }
 
 #[async_trait]
 impl Probe for PostgresStore {
     async fn integrity(&self) -> Vec<String> {
-        PostgresStore::integrity(self).await.unwrap_or_else(|error| panic!("integrity: {error:?}"))
+        let found = PostgresStore::integrity(self).await.unwrap_or_else(|error| panic!("integrity: {error:?}"));
+        let unfiled = self.unfiled().await.unwrap_or_else(|error| panic!("unfiled: {error:?}"));
+        let misfiled = self.misfiled().await.unwrap_or_else(|error| panic!("misfiled: {error:?}"));
+        let unfiled = unfiled.iter().map(ToString::to_string).chain(misfiled.iter().map(ToString::to_string));
+        found.into_iter().chain(unfiled.map(|lost| format!("{lost} is not found"))).collect()
     }
 
     fn round_trips(&self) -> u64 {

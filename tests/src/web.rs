@@ -42,6 +42,12 @@ impl Reply {
         self.headers.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str())
     }
 
+    /// Whether nothing of the body is missing.
+    pub fn is_whole(&self) -> bool {
+        let length = self.header("content-length");
+        length.is_empty() || length.parse() == Ok(self.body.len())
+    }
+
     /// The body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
@@ -73,6 +79,14 @@ impl Reply {
     }
 }
 
+/// Makes the first project of a new database with the workflow that most tests know. What is wrong with the database or its
+/// configuration is for the server under test to say.
+fn make_project(mut command: Command) {
+    command.args(["mcp", "--surface", crate::mcp::SURFACE]);
+    let made = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(made.is_ok(), "the program does not start");
+}
+
 impl Web {
     /// A server on a new database.
     pub fn start() -> Self {
@@ -98,10 +112,30 @@ impl Web {
 
     /// The same, at an address.
     pub fn listening(database: &Path, address: &str, change: impl FnOnce(&mut Command)) -> Self {
+        if !database.exists() {
+            make_project(command(database));
+        }
         let mut command = command(database);
         command.args(["--json", "serve", "--listen", address]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         change(&mut command);
+        let mut web = Self::started(&mut command);
+        database.clone_into(&mut web.database);
+        web
+    }
+
+    /// A server on what `--db` names, which may be a Postgres server, in a folder that others may use too.
+    pub fn serving(word: &str, folder: &Path, change: impl FnOnce(&mut Command)) -> Self {
+        if !word.strip_prefix("sqlite:").is_some_and(|path| Path::new(path).exists()) {
+            make_project(command_on(word, folder));
+        }
+        let mut command = command_on(word, folder);
+        command.args(["--json", "serve", "--listen", "127.0.0.1:0"]);
+        change(&mut command);
+        Self::started(&mut command)
+    }
+
+    fn started(command: &mut Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("it does not start: {error}"));
         let mut line = String::new();
         let output = child.stdout.take().unwrap_or_else(|| panic!("no pipe"));
@@ -110,7 +144,7 @@ impl Web {
         let url = told["url"].as_str().unwrap_or_default();
         let address = url.trim_start_matches("http://").parse();
         let address = address.unwrap_or_else(|error| panic!("{error}: {line}"));
-        Self { child, address, database: database.to_owned(), folder: None }
+        Self { child, address, database: PathBuf::new(), folder: None }
     }
 
     /// The process.
@@ -161,23 +195,8 @@ impl Web {
 
     /// A request to any address.
     pub fn to(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Reply {
-        let mut request = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
-        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-            let _ = write!(request, "host: {}\r\n", self.address);
-        }
-        for (name, value) in headers {
-            let _ = write!(request, "{name}: {value}\r\n");
-        }
-        if let Some(body) = body {
-            if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
-                request.push_str("content-type: application/json\r\n");
-            }
-            let _ = write!(request, "content-length: {}\r\n", body.len());
-        }
-        request.push_str("\r\n");
-        let mut bytes = request.into_bytes();
-        bytes.extend_from_slice(body.unwrap_or_default());
-        parse(&self.raw(&bytes))
+        let headers: Vec<(&str, &str)> = [("connection", "close")].iter().chain(headers).copied().collect();
+        parse(&self.raw(&request(self.address, method, path, &headers, body)))
     }
 
     /// Reads a resource.
@@ -214,12 +233,98 @@ impl Drop for Web {
     }
 }
 
+/// A `docket runner` beside a server, on the same database; it ends with this.
+pub struct Runner(Child);
+
+impl Runner {
+    /// One that makes what waits in the database of a server.
+    pub fn beside(web: &Web) -> Self {
+        let mut command = command(&web.database);
+        command.arg("runner").stdin(Stdio::null()).stdout(Stdio::null());
+        Self(command.spawn().unwrap_or_else(|error| panic!("it does not start: {error}")))
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The bytes of a request to any address, for one connection or for one of several on it.
+pub fn request(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: Option<&[u8]>,
+) -> Vec<u8> {
+    let mut request = format!("{method} {path} HTTP/1.1\r\n");
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+        let _ = write!(request, "host: {address}\r\n");
+    }
+    for (name, value) in headers {
+        let _ = write!(request, "{name}: {value}\r\n");
+    }
+    if let Some(body) = body {
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            request.push_str("content-type: application/json\r\n");
+        }
+        let _ = write!(request, "content-length: {}\r\n", body.len());
+    }
+    request.push_str("\r\n");
+    let mut bytes = request.into_bytes();
+    bytes.extend_from_slice(body.unwrap_or_default());
+    bytes
+}
+
+/// Asks a server that may be gone, or be killed before it has answered.
+pub fn ask(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: Option<&[u8]>,
+) -> Option<Reply> {
+    let headers: Vec<(&str, &str)> = [("connection", "close")].iter().chain(headers).copied().collect();
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_nodelay(true).ok()?;
+    stream.write_all(&request(address, method, path, &headers, body)).ok()?;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    answer.windows(4).any(|window| window == b"\r\n\r\n").then(|| parse(&answer)).filter(Reply::is_whole)
+}
+
+/// One request and its answer on a connection that stays open; none when it does not.
+pub fn converse(stream: &mut BufReader<TcpStream>, request: &[u8]) -> Option<Reply> {
+    stream.get_mut().write_all(request).ok()?;
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        if stream.read_until(b'\n', &mut answer).ok()? == 0 {
+            return None;
+        }
+    }
+    let mut reply = parse(&answer);
+    reply.body = vec![0; reply.header("content-length").parse().ok()?];
+    stream.read_exact(&mut reply.body).ok()?;
+    Some(reply)
+}
+
 /// The program on a database, away from anybody's own configuration.
 pub fn command(database: &Path) -> Command {
+    command_on(&format!("sqlite:{}", database.display()), database.parent().unwrap_or(Path::new("/")))
+}
+
+/// The same on what `--db` names, in a folder.
+pub fn command_on(word: &str, folder: &Path) -> Command {
     let mut command = Command::new(docket());
-    command.arg("--db").arg(format!("sqlite:{}", database.display()));
-    command.current_dir(database.parent().unwrap_or(Path::new("/")));
+    command.arg("--db").arg(word).current_dir(folder);
     for name in ["DOCKET_DB", "DOCKET_ACTOR", "DOCKET_CONFIG", "DOCKET_LOG", "RUST_LOG"] {
+        command.env_remove(name);
+    }
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OTEL_")) {
         command.env_remove(name);
     }
     command
@@ -276,22 +381,30 @@ pub struct Sent {
 impl Stream {
     /// Opens a stream; `headers` may say where to go on.
     pub fn open(web: &Web, path: &str, headers: &[(&str, &str)]) -> Self {
-        let mut stream = web.connect();
-        let mut request = format!("GET /api/v1{path} HTTP/1.1\r\nhost: {}\r\n", web.address);
-        for (name, value) in headers {
-            let _ = write!(request, "{name}: {value}\r\n");
-        }
-        request.push_str("\r\n");
-        stream.write_all(request.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        Self::try_open(web.address, path, headers, PATIENCE).unwrap_or_else(|head| panic!("no stream: {head}"))
+    }
+
+    /// The same from a server that may be gone; ends when nothing comes for as long as `patience`. What it said instead
+    /// of a stream is returned.
+    pub fn try_open(
+        address: SocketAddr,
+        path: &str,
+        headers: &[(&str, &str)],
+        patience: Duration,
+    ) -> Result<Self, String> {
+        let gone = |error: std::io::Error| error.to_string();
+        let mut stream = TcpStream::connect(address).map_err(gone)?;
+        stream.set_read_timeout(Some(patience)).map_err(gone)?;
+        stream.write_all(&request(address, "GET", &format!("/api/v1{path}"), headers, None)).map_err(gone)?;
         let mut reader = BufReader::new(stream);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
-            let read = reader.read_line(&mut head).unwrap_or_else(|error| panic!("{error}"));
-            assert!(read > 0, "the stream ended in its head: {head}");
+            if reader.read_line(&mut head).map_err(gone)? == 0 {
+                return Err(head);
+            }
         }
-        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-        assert!(head.to_ascii_lowercase().contains("text/event-stream"), "{head}");
-        Self { reader }
+        let is_stream = head.to_ascii_lowercase().contains("text/event-stream");
+        if head.starts_with("HTTP/1.1 200") && is_stream { Ok(Self { reader }) } else { Err(head) }
     }
 
     /// The next event; none when the stream ends.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use docket_core::access::{Access, Profile};
 use docket_core::command::{Create, CreateKey, NewItem, RevokeKey, RotateKey, SetProject};
 use docket_core::engine::Call;
-use docket_core::model::{ApiKey, DegradedMode, KeySecret, Project, Slug};
+use docket_core::model::{ApiKey, KeySecret, Project, Slug};
 use docket_core::store::{EventFilter, ProjectRef, Store};
 use docket_core::testing::{name, title};
 use docket_core::{Code, Engine, Error, Reason};
@@ -57,6 +57,7 @@ impl Bench {
             prefix: None,
             workflow: None,
             schemas: None,
+            archived: None,
             must_be_new: true,
         };
         let engine = Engine::new(Arc::clone(&store));
@@ -70,15 +71,7 @@ impl Bench {
 }
 
 fn call(access: Access) -> Call {
-    Call {
-        principal: name("tester"),
-        by: None,
-        policy: DegradedMode::default(),
-        request: None,
-        requester: None,
-        access: Arc::new(access),
-        seed: uuid::Uuid::new_v4().as_u128(),
-    }
+    Call { access: Arc::new(access), ..Call::new(name("tester"), uuid::Uuid::new_v4().as_u128()) }
 }
 
 fn secret(number: u8) -> KeySecret {

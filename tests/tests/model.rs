@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use docket_core::command::SetProject;
 use docket_core::engine::{Call, Command};
-use docket_core::model::{Item, ItemId, KeyPrefix, Slug};
+use docket_core::model::{Item, ItemId, KeyPrefix, QuestionId, SessionId, Slug};
 use docket_core::testing::World;
 use docket_core::testing::acts::{Act, Dice, Stage, perform, schemas};
 use docket_core::workflow::Workflow;
@@ -46,6 +46,7 @@ impl Real {
             prefix: Some(KeyPrefix::parse("T").expect("a prefix")),
             workflow: Some(workflow),
             schemas: Some(schemas()),
+            archived: None,
             must_be_new: true,
         };
         let call = Stage::call(&mut real, None);
@@ -75,6 +76,14 @@ impl Stage for Real {
         self.workflow.clone()
     }
 
+    fn question_on(&self, item: ItemId) -> Option<QuestionId> {
+        Stage::question_on(&self.rows, item)
+    }
+
+    fn session_on(&self, item: ItemId) -> Option<SessionId> {
+        Stage::session_on(&self.rows, item)
+    }
+
     fn pass(&mut self, seconds: u32) {
         self.skew.fetch_add(i64::from(seconds) * 1000, Ordering::Relaxed);
     }
@@ -99,9 +108,40 @@ fn normal(world: &World) -> BTreeMap<u32, serde_json::Value> {
         all.insert("claim".to_owned(), serde_json::json!(claim));
         all.insert("notes".to_owned(), serde_json::json!(notes));
         all.insert("edges".to_owned(), serde_json::json!(edges));
+        all.insert("contract".to_owned(), contract(world, item.id));
         fields
     };
     world.items.values().map(|item| (item.number, plain(item))).collect()
+}
+
+/// Brief, questions, comments and links of an item, without their ids and times.
+fn contract(world: &World, item: ItemId) -> serde_json::Value {
+    let mut brief = serde_json::to_value(world.briefs.get(&item)).expect("plain data");
+    for criterion in brief.pointer_mut("/acceptanceCriteria").and_then(|list| list.as_array_mut()).into_iter().flatten()
+    {
+        for evidence in criterion.pointer_mut("/evidence").and_then(|list| list.as_array_mut()).into_iter().flatten() {
+            evidence.as_object_mut().expect("an object").remove("at");
+        }
+    }
+    let questions = world.questions.values().filter(|question| question.item == item);
+    let questions: Vec<_> = questions
+        .map(|question| {
+            (question.state, &question.answer, &question.asked_by, &question.ended_by, question.options.len())
+        })
+        .collect();
+    let comments = world.comments.values().filter(|comment| comment.item == item);
+    let comments: Vec<_> = comments.map(|comment| (&comment.body, &comment.by)).collect();
+    let links = world.links.values().filter(|link| link.item == item);
+    let links: Vec<_> = links.map(|link| (&link.kind, &link.reference, &link.url, &link.title, &link.by)).collect();
+    let sessions = world.sessions.values().filter(|session| session.item == item);
+    let sessions: Vec<_> = sessions
+        .map(|session| {
+            (session.state, &session.actor, session.fence, &session.progress, &session.summary, &session.reason)
+        })
+        .collect();
+    serde_json::json!({
+        "brief": brief, "questions": questions, "comments": comments, "links": links, "sessions": sessions
+    })
 }
 
 fn does_what_the_model_does(place: fn() -> Box<dyn Place>) {

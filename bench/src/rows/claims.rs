@@ -19,9 +19,9 @@ use crate::stage::{Stage, copy};
 use crate::stats::{Samples, rate};
 
 /// Agents that claim at the same time, and claims in one raw commit.
-const CALLERS: usize = 64;
+pub(super) const CALLERS: usize = 64;
 /// Claims of each agent in one round.
-const EACH: usize = 16;
+pub(super) const EACH: usize = 16;
 /// Claims by one agent before it is the raw connection's turn.
 const IN_TURN: usize = 10;
 /// Raw claims with a commit each, in one round.
@@ -44,15 +44,15 @@ pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
 /// 64 agents at once, in turn with raw claims in batches and raw claims with a commit each.
 async fn many(folder: &Path, filled: &Path, rounds: usize) -> Result<Vec<Row>> {
     let ours = Base::open(&copy(filled, &folder.join("ours.db"))?, Durability::Full).await?;
-    let mut batched = Raw::open(&copy(filled, &folder.join("batched.db"))?).await?;
-    let mut single = Raw::open(&copy(filled, &folder.join("single.db"))?).await?;
+    let mut batched = Raw::open(&copy(filled, &folder.join("batched.db"))?)?;
+    let mut single = Raw::open(&copy(filled, &folder.join("single.db"))?)?;
     let (mut claims, mut together, mut alone) = (Samples::default(), Samples::default(), Samples::default());
     let commits = ours.commits();
     for round in 0..=rounds {
         let figures = [
             rate(CALLERS * EACH, crowd(&ours).await?),
-            rate(CALLERS * EACH, batches(&mut batched, &ours).await?),
-            rate(ALONE, singles(&mut single, &ours, ALONE).await?),
+            rate(CALLERS * EACH, batches(&mut batched, &ours)?),
+            rate(ALONE, singles(&mut single, &ours, ALONE)?),
         ];
         // The first round warms up.
         if round > 0 {
@@ -64,8 +64,8 @@ async fn many(folder: &Path, filled: &Path, rounds: usize) -> Result<Vec<Row>> {
     let made = ours.commits() - commits;
     let together_size = rate((rounds + 1) * CALLERS * EACH, Duration::from_secs(made.max(1)));
     ours.close().await;
-    batched.close().await?;
-    single.close().await?;
+    batched.close()?;
+    single.close()?;
     let name = |than: &str| format!("durable claims, {CALLERS} callers, to raw {than}");
     let note = format!("{together_size:.0} claims a commit");
     Ok(vec![
@@ -79,7 +79,7 @@ async fn many(folder: &Path, filled: &Path, rounds: usize) -> Result<Vec<Row>> {
 /// One agent, in turn with a raw claim.
 async fn one(folder: &Path, filled: &Path, samples: usize) -> Result<Row> {
     let ours = Base::open(&copy(filled, &folder.join("one.db"))?, Durability::Full).await?;
-    let mut raw = Raw::open(&copy(filled, &folder.join("raw.db"))?).await?;
+    let mut raw = Raw::open(&copy(filled, &folder.join("raw.db"))?)?;
     let (mut claims, mut commits) = (Samples::default(), Samples::default());
     for turn in 0..=samples / IN_TURN {
         for _ in 0..IN_TURN {
@@ -91,14 +91,14 @@ async fn one(folder: &Path, filled: &Path, samples: usize) -> Result<Row> {
             }
         }
         for _ in 0..IN_TURN {
-            let took = singles(&mut raw, &ours, 1).await?;
+            let took = singles(&mut raw, &ours, 1)?;
             if turn > 0 {
                 commits.time(took);
             }
         }
     }
     ours.close().await;
-    raw.close().await?;
+    raw.close()?;
     Ok(Row::versus(
         "claim by one caller, p50, to a raw commit",
         Unit::Seconds,
@@ -108,7 +108,7 @@ async fn one(folder: &Path, filled: &Path, samples: usize) -> Result<Row> {
     ))
 }
 
-async fn crowd(base: &Base) -> Result<Duration> {
+pub(super) async fn crowd(base: &Base) -> Result<Duration> {
     let begun = Instant::now();
     let mut callers = JoinSet::new();
     for _ in 0..CALLERS {
@@ -126,19 +126,19 @@ async fn crowd(base: &Base) -> Result<Duration> {
     Ok(begun.elapsed())
 }
 
-async fn batches(raw: &mut Raw, base: &Base) -> Result<Duration> {
+fn batches(raw: &mut Raw, base: &Base) -> Result<Duration> {
     let begun = Instant::now();
     for _ in 0..EACH {
         let agents: Vec<String> = (0..CALLERS).map(|_| agent()).collect();
-        raw.claim_together(base.project.id, &agents).await?;
+        raw.claim_together(base.project.id, &agents)?;
     }
     Ok(begun.elapsed())
 }
 
-async fn singles(raw: &mut Raw, base: &Base, count: usize) -> Result<Duration> {
+fn singles(raw: &mut Raw, base: &Base, count: usize) -> Result<Duration> {
     let begun = Instant::now();
     for _ in 0..count {
-        raw.claim(base.project.id, &agent()).await?;
+        raw.claim(base.project.id, &agent())?;
     }
     Ok(begun.elapsed())
 }

@@ -20,7 +20,11 @@ const SETTINGS: &str = "[store]\ndurability = \"normal\"\n";
 pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
     let folder = stage.folder("mcp")?;
     std::fs::write(folder.join("docket.toml"), SETTINGS)?;
-    let mut ours = Peer::start(&stage.program("docket")?, &["--db", "docket.db", "mcp"], &folder)?;
+    let mut ours = Peer::start(
+        &stage.program("docket")?,
+        &["--db", "docket.db", "mcp", "--surface", "task-orchestrator"],
+        &folder,
+    )?;
     fill(&mut ours, ITEMS)?;
     let mut agent = Agent::new("agent-1");
     let noop = stage.program("noop-mcp")?;

@@ -1,10 +1,16 @@
 //! The parts of the bench: each measures a few promises and knows what they are held to.
 
 mod agent;
+mod check;
 mod claims;
+mod heartbeats;
+mod http;
+mod knowledge;
 mod mcp;
+mod postgres;
 mod race;
 mod scale;
+mod serve;
 mod server;
 mod tree;
 
@@ -17,11 +23,17 @@ use crate::stage::Stage;
 pub(crate) type Part = (&'static str, fn(&Stage) -> Result<Vec<Row>>);
 
 /// Every part, in the order of the table.
-pub(crate) const PARTS: [Part; 6] = [
+pub(crate) const PARTS: [Part; 12] = [
     ("claims", claims::run),
+    ("heartbeats", heartbeats::run),
     ("mcp", mcp::run),
     ("scale", scale::run),
     ("race", race::run),
     ("tree", tree::run),
+    ("check", check::run),
+    ("knowledge", knowledge::run),
     ("server", server::run),
+    ("http", http::run),
+    ("serve", serve::run),
+    ("postgres", postgres::run),
 ];

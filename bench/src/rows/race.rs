@@ -69,7 +69,7 @@ pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
 }
 
 fn race(program: &Path, folder: &Path) -> Result<Outcome> {
-    let words = ["--db", "docket.db", "mcp"];
+    let words = ["--db", "docket.db", "mcp", "--surface", "task-orchestrator"];
     let mut peer = Peer::start(program, &words, folder)?;
     fill(&mut peer, ITEMS)?;
     peer.stop()?;
@@ -130,13 +130,13 @@ fn alone(path: &Path) -> Result<f64> {
         forest::sow(&base, u32::try_from(ITEMS)?).await?;
         let project = base.project.id;
         base.close().await;
-        let mut raw = Raw::open(path).await?;
+        let mut raw = Raw::open(path)?;
         let begun = Instant::now();
         for _ in 0..ITEMS {
-            raw.claim(project, &agent()).await?;
+            raw.claim(project, &agent())?;
         }
         let took = begun.elapsed();
-        raw.close().await?;
+        raw.close()?;
         Ok(rate(ITEMS, took))
     })
 }

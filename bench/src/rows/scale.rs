@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use docket_core::command::{Advance, MoveRequest, MoveResult};
-use docket_core::model::{ItemRef, Trigger};
+use docket_core::model::{ItemRef, Role, Trigger};
+use docket_core::query::{Delta, Includes, NextQuery, ParentReach, Section};
 use docket_core::search;
 use docket_core::store::{Around, Filter};
 use docket_core::workflow::Target;
 use docket_store_sqlite::Durability;
-use sqlx::sqlite::SqliteArguments;
+use serde_json::json;
 
 use super::claims::{agent, claim};
 use crate::base::{Base, call, runtime};
@@ -35,7 +36,8 @@ const MOST: Bound = Bound::AtMost(2.0);
 /// Grows with what is generated here, so that no older database is taken for a new one.
 const GENERATION: u32 = 1;
 
-const KINDS: [Kind; 5] = [Kind::Claim, Kind::Get, Kind::Search, Kind::Advance, Kind::Overview];
+const KINDS: [Kind; 7] =
+    [Kind::Claim, Kind::Get, Kind::Search, Kind::Advance, Kind::Overview, Kind::DeltaRead, Kind::Queue];
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -44,6 +46,8 @@ enum Kind {
     Search,
     Advance,
     Overview,
+    DeltaRead,
+    Queue,
 }
 
 impl Kind {
@@ -54,6 +58,8 @@ impl Kind {
             Self::Search => "search",
             Self::Advance => "advance",
             Self::Overview => "overview",
+            Self::DeltaRead => "delta read",
+            Self::Queue => "queue",
         }
     }
 }
@@ -129,6 +135,29 @@ async fn time(base: &Base, kind: Kind, items: u32, place: u32, leaf: u32) -> Res
             let overview = engine.overview(&project, ROOTS, false).await?;
             ensure!(overview.entries.len() == ROOTS, "an overview was too short");
         }
+        Kind::DeltaRead => {
+            let wanted = named(place.wrapping_mul(2_654_435_761) % items + 1);
+            let includes = Includes { parent: ParentReach::Summary, ..Includes::default() };
+            let read = engine.dossier(&project, &wanted, includes).await?;
+            let sections = || [(Section::Guard, json!([read.key, read.item.status, read.item.version, read.verdict]))];
+            let first = Delta::new("item", &[Section::Guard], sections().into(), None)?;
+            let again = Delta::new("item", &[Section::Guard], sections().into(), Some(&first.token))?;
+            ensure!(again.is_unchanged(), "nothing has changed");
+        }
+        Kind::Queue => {
+            let query = NextQuery {
+                project,
+                role: Role::Queue,
+                parent: None,
+                under: None,
+                tags: Vec::new(),
+                item_type: None,
+                include_claimed: false,
+                limit: ROOTS,
+            };
+            let page = engine.next(&query, None).await?;
+            ensure!(!page.items.is_empty(), "nothing is ready");
+        }
     }
     Ok(begun.elapsed())
 }
@@ -185,13 +214,10 @@ async fn schema_version(path: &Path) -> Result<u64> {
     if !path.is_file() {
         Base::open(path, Durability::Normal).await?.close().await;
     }
-    let mut raw = crate::raw::Raw::open(path).await?;
-    let rows =
-        raw.run("SELECT coalesce(sql, '') AS sql FROM sqlite_schema ORDER BY name", SqliteArguments::default()).await?;
-    raw.close().await?;
+    let mut raw = crate::raw::Raw::open(path)?;
+    let rows = raw.rows("SELECT coalesce(sql, '') AS sql FROM sqlite_schema ORDER BY name")?;
+    raw.close()?;
     let mut hasher = DefaultHasher::new();
-    for row in &rows {
-        sqlx::Row::try_get::<String, _>(row, "sql")?.hash(&mut hasher);
-    }
+    format!("{rows:?}").hash(&mut hasher);
     Ok(hasher.finish())
 }

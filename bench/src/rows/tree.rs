@@ -1,7 +1,7 @@
 //! A tree of 200 items with edges and notes in one transaction, beside the same rows inserted by hand.
 //!
 //! The baseline inserts the very rows that the product made: they are read from its database, and then go into a copy of
-//! it in one round trip and one commit, each table by one prepared statement with a list of rows.
+//! it in one commit, row by row through one prepared statement for each table.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,10 @@ use docket_core::command::{Create, End, NewEdge, NewItem, NewNote, Parent};
 use docket_core::model::{EdgeKind, Role, Summary, Text, Title};
 use docket_core::search;
 use docket_store_sqlite::Durability;
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Column as _, Row as _};
+use rusqlite::types::Value;
 
 use crate::base::{Base, call_by, name, runtime};
-use crate::raw::{Raw, Values};
+use crate::raw::{Cells, Raw, cell};
 use crate::report::{Bound, Row, Unit};
 use crate::stage::{Stage, copy};
 use crate::stats::Samples;
@@ -30,8 +29,8 @@ pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
         Base::open(&empty, Durability::Full).await?.close().await;
         let copied = copy(&empty, &folder.join("raw.db"))?;
         let ours = Base::open(&empty, Durability::Full).await?;
-        let mut reader = Raw::open(&empty).await?;
-        let mut raw = Raw::open(&copied).await?;
+        let mut reader = Raw::open(&empty)?;
+        let mut raw = Raw::open(&copied)?;
         let (mut created, mut inserted) = (Samples::default(), Samples::default());
         let mut seen = 0;
         for round in 0..=stage.pick(15, 5) {
@@ -43,17 +42,17 @@ pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
             let elapsed = begun.elapsed();
             ensure!(made.items.iter().all(Result::is_ok), "an item was refused");
             ensure!(ours.commits() == commits + 1, "a tree took more than one commit");
-            let again = insert_again(&mut reader, &mut raw, &mut seen).await?;
+            let again = insert_again(&mut reader, &mut raw, &mut seen)?;
             if round > 0 {
                 created.time(elapsed);
                 inserted.time(again);
             }
         }
         ours.close().await;
-        let (made, copied) = (count(&mut reader).await?, count(&mut raw).await?);
+        let (made, copied) = (count(&mut reader)?, count(&mut raw)?);
         ensure!(made == copied, "{made:?} rows were made and {copied:?} inserted by hand");
-        reader.close().await?;
-        raw.close().await?;
+        reader.close()?;
+        raw.close()?;
         let name = format!("a tree of {ITEMS} items with edges and notes, to raw inserts");
         Ok(vec![Row::versus(name, Unit::Seconds, created.median(), inserted.median(), Bound::AtMost(2.0))])
     })
@@ -107,91 +106,73 @@ fn tree(base: &Base) -> Result<Create> {
 }
 
 /// Reads the rows that came last and inserts them into another database; returns how long the latter took.
-async fn insert_again(reader: &mut Raw, raw: &mut Raw, seen: &mut i64) -> Result<Duration> {
-    let mut script = Insert::default();
-    let items = reader.run("SELECT * FROM items ORDER BY pk DESC LIMIT 200", SqliteArguments::default()).await?;
-    let items: Vec<SqliteRow> = items.into_iter().rev().collect();
-    script.rows("items", &items)?;
-    script.words(&items)?;
+fn insert_again(reader: &mut Raw, raw: &mut Raw, seen: &mut i64) -> Result<Duration> {
+    let items: Vec<Cells> =
+        reader.rows(&format!("SELECT * FROM items ORDER BY pk DESC LIMIT {ITEMS}"))?.into_iter().rev().collect();
+    let mut inserts = vec![Insert::of("items", &items)?, Insert::words(&items)?];
     for table in ["edges", "notes", "events"] {
-        let key = if table == "events" { "seq" } else { "pk" };
         let sql = match table {
             "events" => format!("SELECT * FROM events WHERE seq > {seen} AND item_id IS NOT NULL ORDER BY seq"),
             _ => format!(
-                "SELECT * FROM {table} WHERE {key} > (SELECT max({key}) FROM {table}) - {ITEMS} AND EXISTS \
-                 (SELECT 1 FROM items i WHERE i.id = {table}.{} AND i.pk > (SELECT max(pk) FROM items) - {ITEMS}) ORDER BY {key}",
+                "SELECT * FROM {table} WHERE pk > (SELECT max(pk) FROM {table}) - {ITEMS} AND EXISTS \
+                 (SELECT 1 FROM items i WHERE i.id = {table}.{} AND i.pk > (SELECT max(pk) FROM items) - {ITEMS}) ORDER BY pk",
                 if table == "edges" { "to_id" } else { "item_id" }
             ),
         };
-        let rows = reader.run(&sql, SqliteArguments::default()).await?;
-        if let (Some(last), "events") = (rows.last(), table) {
-            *seen = last.try_get("seq")?;
+        let rows = reader.rows(&sql)?;
+        if let (Some(last), "events") = (rows.last(), table)
+            && let Value::Integer(last) = cell(last, "seq")?
+        {
+            *seen = *last;
         }
-        script.rows(table, &rows)?;
+        inserts.push(Insert::of(table, &rows)?);
     }
     let begun = Instant::now();
-    raw.run(&format!("BEGIN IMMEDIATE;\n{}COMMIT;", script.sql), script.values.done()).await?;
+    raw.run("BEGIN IMMEDIATE", &[])?;
+    for insert in &inserts {
+        for row in &insert.rows {
+            raw.run(&insert.sql, row)?;
+        }
+    }
+    raw.run("COMMIT", &[])?;
     Ok(begun.elapsed())
 }
 
 /// How many rows there are of each kind.
-async fn count(raw: &mut Raw) -> Result<Vec<i64>> {
-    let mut counts = Vec::new();
-    for table in ["items", "items_fts", "edges", "notes", "events"] {
-        let rows = raw.run(&format!("SELECT count(*) FROM {table}"), SqliteArguments::default()).await?;
-        counts.push(rows.first().context("no count")?.try_get(0)?);
-    }
-    Ok(counts)
+fn count(raw: &mut Raw) -> Result<Vec<Cells>> {
+    let counts =
+        ["items", "items_fts", "edges", "notes", "events"].map(|table| format!("(SELECT count(*) FROM {table})"));
+    raw.rows(&format!("SELECT {}", counts.join(", ")))
 }
 
-/// Statements that insert rows, with their values.
-#[derive(Default)]
+/// A statement that inserts a row, and the rows.
 struct Insert {
     sql: String,
-    values: Values,
+    rows: Vec<Vec<Value>>,
 }
 
 impl Insert {
-    fn rows(&mut self, table: &str, rows: &[SqliteRow]) -> Result<()> {
-        let Some(first) = rows.first() else { return Ok(()) };
-        let columns: Vec<(usize, &str)> = first
-            .columns()
-            .iter()
-            .map(|column| (column.ordinal(), column.name()))
-            .filter(|(_, name)| !NUMBERED.contains(name))
-            .collect();
-        let names: Vec<&str> = columns.iter().map(|(_, name)| *name).collect();
-        self.begin(table, &names.join(", "));
-        for (place, row) in rows.iter().enumerate() {
-            for (column, _) in &columns {
-                self.values.add_cell(row, *column)?;
-            }
-            self.add_row(columns.len(), place == 0);
-        }
-        self.sql.push_str(";\n");
-        Ok(())
+    fn of(table: &str, rows: &[Cells]) -> Result<Self> {
+        let is_ours = |(column, _): &&(String, Value)| !NUMBERED.contains(&column.as_str());
+        let first = rows.first().with_context(|| format!("nothing was made in {table}"))?;
+        let columns: Vec<&str> = first.iter().filter(is_ours).map(|(column, _)| column.as_str()).collect();
+        let cells = |row: &Cells| row.iter().filter(is_ours).map(|(_, value)| value.clone()).collect();
+        Ok(Self { sql: insert(table, &columns), rows: rows.iter().map(cells).collect() })
     }
 
     /// What search knows of the items; it cannot be read back.
-    fn words(&mut self, items: &[SqliteRow]) -> Result<()> {
-        self.begin("items_fts", "rowid, words");
-        for (place, item) in items.iter().enumerate() {
-            let words = format!("{} {}", item.try_get::<String, _>("title")?, item.try_get::<String, _>("summary")?);
-            self.values.add(item.try_get::<i64, _>("pk")?)?;
-            self.values.add(search::fold(&words))?;
-            self.add_row(2, place == 0);
-        }
-        self.sql.push_str(";\n");
-        Ok(())
+    fn words(items: &[Cells]) -> Result<Self> {
+        let words = |item: &Cells| {
+            let (Value::Text(title), Value::Text(summary)) = (cell(item, "title")?, cell(item, "summary")?) else {
+                anyhow::bail!("an item without a title");
+            };
+            Ok(vec![cell(item, "pk")?.clone(), search::fold(&format!("{title} {summary}")).into()])
+        };
+        let rows = items.iter().map(words).collect::<Result<_>>()?;
+        Ok(Self { sql: insert("items_fts", &["rowid", "words"]), rows })
     }
+}
 
-    fn begin(&mut self, table: &str, columns: &str) {
-        self.sql.extend(["INSERT INTO ", table, " (", columns, ") VALUES "]);
-    }
-
-    fn add_row(&mut self, count: usize, is_first: bool) {
-        // Without names: SQLite looks a name up by walking all of them.
-        let comma = if is_first { "" } else { ", " };
-        self.sql.extend([comma, "(", &vec!["?"; count].join(", "), ")"]);
-    }
+fn insert(table: &str, columns: &[&str]) -> String {
+    format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), vec!["?"; columns.len()].join(", "))
 }

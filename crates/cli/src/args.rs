@@ -16,15 +16,17 @@ const EXAMPLES: &str = "\
 Examples:
   docket init                              make a database here, and show how to connect an agent
   docket item add \"Write the parser\" --priority high
-  docket claim --next                      take the best ready work
-  docket advance DOC-1 start               move it on; refusals say what is missing
+  docket start                             take the best ready work
+  docket finish DOC-1                      move it on; refusals say what is missing
+  docket inbox                             what waits for you
   docket why                               why is nothing ready?
 
 Exit codes:
-  0 done                      4 not allowed
-  1 doctor found something    5 conflict, or refused by a rule
-  2 usage, or not found       6 unavailable
-  3 environment or settings   7 over capacity
+  0 done                      5 conflict, or refused by a rule
+  1 doctor found something    6 unavailable
+  2 usage, or not found       7 over capacity
+  3 environment or settings   8 a check does not hold
+  4 not allowed
 
 Environment:
   DOCKET_DB, DOCKET_ACTOR, DOCKET_CONFIG   as --db, --actor and --config
@@ -75,6 +77,8 @@ pub(crate) enum Verb {
     Mcp(command::mcp::Args),
     /// Serve REST, MCP and live events over HTTP
     Serve(command::serve::Args),
+    /// Make the checks that wait in the database, beside a server
+    Runner(command::runner::Args),
     /// Make, show, list, change and remove items
     #[command(subcommand)]
     Item(command::item::Act),
@@ -82,12 +86,52 @@ pub(crate) enum Verb {
     Tree(command::tree::Args),
     /// Show ready work, the best first
     Next(command::next::Args),
+    /// Begin work: claim an item, or the best ready work, and move it into work
+    Start(command::start::Args),
+    /// End a piece of work: evidence, links, the last comment and the move, in one step
+    Finish(command::finish::Args),
+    /// Begin, keep up, end and list attempts at items
+    #[command(subcommand)]
+    Session(command::session::Act),
     /// Claim items by name, or the best ready work
     Claim(command::claim::Args),
     /// Give claims up
     Release(command::release::Args),
     /// Move an item: by a trigger, or to a status
     Advance(command::advance::Args),
+    /// Close an item, or a whole tree of them
+    Close(command::close::Args),
+    /// Write and show the work contract of an item
+    #[command(subcommand)]
+    Brief(command::brief::Act),
+    /// Show that acceptance criteria hold, or sign them off
+    Verify(command::verify::Args),
+    /// Say how far an item is shown to be done
+    Verdict(command::verdict::Args),
+    /// Write, run, approve and attest what must be shown before an item counts as done
+    #[command(subcommand)]
+    Check(command::check::Act),
+    /// Hand work in: it closes by itself when everything is shown
+    Submit(command::submit::Args),
+    /// Put a question about an item to a person
+    Ask(command::ask::Args),
+    /// Answer a question
+    Answer(command::answer::Args),
+    /// Take a question back
+    Withdraw(command::withdraw::Args),
+    /// Show everything that waits for a person
+    Inbox(command::inbox::Args),
+    /// Say something about an item, or show what was said
+    Comment(command::comment::Args),
+    /// Link an item to something outside, or show its links
+    Attach(command::attach::Args),
+    /// Remove links to things outside
+    Detach(command::detach::Args),
+    /// Keep what was learned for whoever comes next
+    Learn(command::learn::Args),
+    /// Find, show, change and review what was learned
+    #[command(subcommand)]
+    Knowledge(command::knowledge::Act),
     /// Write, show, list and remove notes
     #[command(subcommand)]
     Note(command::note::Act),
@@ -105,7 +149,9 @@ pub(crate) enum Verb {
     Search(command::search::Args),
     /// Show how the project stands
     Overview(command::overview::Args),
-    /// List, show, make and change projects
+    /// Say how long work like this has taken
+    Estimate(command::estimate::Args),
+    /// List, show, make, change and put away projects
     #[command(subcommand)]
     Project(command::project::Act),
     /// Make, list, revoke and rotate the keys that callers over the network are known by
@@ -121,6 +167,8 @@ pub(crate) enum Verb {
     Export(command::export::Args),
     /// Take in what `docket export` wrote
     Import(command::import::Args),
+    /// Make items of a Markdown text
+    ImportMarkdown(command::import_markdown::Args),
     /// Print a completion script for a shell
     Completions(command::completions::Args),
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use docket_core::Error;
+use docket_core::model::{EntryId, ItemId};
 use docket_core::store::{Store, StoreError};
 use docket_store_postgres::{PostgresOptions, PostgresStore};
 use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
@@ -107,6 +108,38 @@ impl Database {
         match self {
             Self::Sqlite(store) => store.integrity().await,
             Self::Postgres(store) => store.integrity().await,
+        }
+    }
+
+    /// Items that are not found by their words and tags.
+    pub(crate) async fn unfiled(&self) -> Result<Vec<ItemId>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.unfiled().await,
+            Self::Postgres(store) => store.unfiled().await,
+        }
+    }
+
+    /// Entries of the knowledge that are not found by what they should be found by.
+    pub(crate) async fn misfiled(&self) -> Result<Vec<EntryId>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.misfiled().await,
+            Self::Postgres(store) => store.misfiled().await,
+        }
+    }
+
+    /// Counts the knowledge anew, where its count is wrong.
+    pub(crate) async fn recount(&self) -> Result<bool, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.recount().await,
+            Self::Postgres(store) => store.recount().await,
+        }
+    }
+
+    /// Empties a search index that is a table of its own and damaged, so that it can be filled anew.
+    pub(crate) async fn clear_search(&self) -> Result<bool, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.clear_search().await,
+            Self::Postgres(_) => Ok(false),
         }
     }
 

@@ -22,6 +22,11 @@ pub(crate) const CONFLICT: u8 = 5;
 pub(crate) const UNAVAILABLE: u8 = 6;
 /// Over capacity.
 pub(crate) const SHEDDING: u8 = 7;
+/// `check run` did what it was asked, and a check does not hold.
+pub(crate) const FAILED: u8 = 8;
+
+/// Somebody interrupted it while it made checks; they were given up.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -128,6 +133,8 @@ pub(crate) fn code_of(error: &Error) -> u8 {
             Code::Unavailable,
             Reason::StoreCorrupt | Reason::StoreNewer | Reason::StoreForeign | Reason::NotConfigured,
         ) => ENVIRONMENT,
+        // So does that nothing is set up that runs checks; that a runner has not come yet passes.
+        (Code::Unavailable, Reason::NoRunner) if error.kind == Kind::Permanent => ENVIRONMENT,
         (Code::Unavailable, _) => UNAVAILABLE,
     }
 }
@@ -151,6 +158,8 @@ mod tests {
             (Kind::Permanent, Code::Unavailable, Reason::StoreReadOnly, 6),
             (Kind::Permanent, Code::Unavailable, Reason::StoreForeign, 3),
             (Kind::Permanent, Code::Unavailable, Reason::StoreNewer, 3),
+            (Kind::Permanent, Code::Unavailable, Reason::NoRunner, 3),
+            (Kind::Transient, Code::Unavailable, Reason::NoRunner, 6),
             (Kind::Shedding, Code::Unavailable, Reason::StoreBusy, 7),
             (Kind::Shedding, Code::RateLimited, Reason::ClaimLimit, 7),
         ] {

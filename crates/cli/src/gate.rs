@@ -1,16 +1,22 @@
 //! Who may come in over HTTP: the holders of keys and tokens, or, without any, the local user; and how often.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use docket_core::access::Access;
 use docket_core::model::DegradedMode;
 use docket_core::{Engine, Error};
 use docket_identity::{Bearer, Limiter, Rate, TokenSettings};
 use docket_rest_api::{Caller, Denied, Gatekeeper, LocalUser, Resource, stated_actor};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use tokio::sync::Mutex;
 
 use crate::exit::Failure;
+
+/// How long it is taken for granted that there is a key, or none, when nothing says that keys were changed.
+const KNOWN_FOR: Duration = Duration::from_secs(1);
 
 /// Lets in whoever shows a key or a token that holds.
 struct KeyHolders {
@@ -55,6 +61,62 @@ fn denied(error: Error) -> Denied {
     }
 }
 
+/// Lets in whoever shows a key or a token; while there is no key, the local user too.
+///
+/// Whether there is one is asked again when keys may have changed, as far as the store knows without asking, and after a
+/// second in any case. A write looks once more, in its own unit: what is remembered here is for reading.
+struct Door {
+    holders: KeyHolders,
+    local: LocalUser,
+    engine: Engine,
+    /// One asks for all who come together.
+    known: Mutex<Option<Known>>,
+}
+
+/// Whether there was no key when the store was last asked.
+#[derive(Clone, Copy)]
+struct Known {
+    keyless: bool,
+    mark: Option<u64>,
+    at: Instant,
+}
+
+impl Door {
+    async fn is_open(&self) -> Result<bool, Denied> {
+        let mut known = self.known.lock().await;
+        // Before the store is asked: what changes after it is another mark.
+        let mark = self.engine.keys_mark();
+        if let Some(known) = *known
+            && mark.is_some()
+            && known.mark == mark
+            && known.at.elapsed() < KNOWN_FOR
+        {
+            return Ok(known.keyless);
+        }
+        let keyless = self.engine.is_keyless().await.map_err(Denied::Refused)?;
+        *known = Some(Known { keyless, mark, at: Instant::now() });
+        Ok(keyless)
+    }
+}
+
+#[async_trait]
+impl Gatekeeper for Door {
+    async fn admit(&self, request: &Parts) -> Result<Caller, Denied> {
+        if !request.headers.contains_key(AUTHORIZATION) {
+            return if self.is_open().await? {
+                self.local.admit(request).await
+            } else {
+                self.holders.admit(request).await
+            };
+        }
+        match self.holders.admit(request).await {
+            // That there are no keys is told for what it is.
+            Err(Denied::Unauthenticated(_)) if self.is_open().await? => self.local.admit(request).await,
+            answer => answer,
+        }
+    }
+}
+
 /// Counts the calls of each principal, on whatever surface.
 struct Counted<G> {
     gate: G,
@@ -88,9 +150,20 @@ pub(crate) async fn for_key_holders(
     Ok(counted(KeyHolders { bearer, engine: engine.clone(), policy, resource }, rate))
 }
 
-/// The gate of a server that only the user who started it can reach.
-pub(crate) fn for_local_user(caller: Caller, rate: Option<Rate>) -> Arc<dyn Gatekeeper> {
-    counted(LocalUser::new(caller), rate)
+/// The gate of a server that only those on this machine can reach, and that takes no tokens: while there is no key,
+/// everybody is the user who started it.
+pub(crate) async fn for_this_machine(
+    engine: &Engine,
+    caller: Caller,
+    rate: Option<Rate>,
+) -> Result<Arc<dyn Gatekeeper>, Failure> {
+    let bearer = Bearer::new(engine.clone(), None)
+        .await
+        .map_err(|error| Failure::environment(format!("keys cannot be checked: {error}")))?;
+    let holders = KeyHolders { bearer, engine: engine.clone(), policy: caller.policy, resource: None };
+    let keyless = Access { keyless: true, ..engine.access().clone() };
+    let local = LocalUser::new(Caller { engine: engine.limited_to(keyless), ..caller });
+    Ok(counted(Door { holders, local, engine: engine.clone(), known: Mutex::default() }, rate))
 }
 
 fn counted(gate: impl Gatekeeper, rate: Option<Rate>) -> Arc<dyn Gatekeeper> {

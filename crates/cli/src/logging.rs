@@ -3,18 +3,28 @@
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 
-use tracing_subscriber::EnvFilter;
+use docket_core::span::TARGET;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 
 use crate::config::locate::Surroundings;
 use crate::exit::Failure;
+use crate::telemetry::Telemetry;
 
 static STARTED: OnceLock<()> = OnceLock::new();
 
 /// Warnings, but not of what is told to whoever asked: the engine's errors are in its answers, and the protocol's too.
 const DEFAULT: &str = "warn,docket_core::engine=error,rmcp=error";
 
-/// Starts the log, once: as the environment says, else as the configuration says, else warnings.
-pub(crate) fn start(around: &Surroundings, configured: Option<&str>, json: bool) -> Result<(), Failure> {
+/// Starts the log, once: as the environment says, else as the configuration says, else warnings. Spans also go where traces
+/// are collected.
+pub(crate) fn start(
+    around: &Surroundings,
+    configured: Option<&str>,
+    json: bool,
+    telemetry: Option<&Telemetry>,
+) -> Result<(), Failure> {
     if STARTED.set(()).is_err() {
         return Ok(());
     }
@@ -25,19 +35,32 @@ pub(crate) fn start(around: &Surroundings, configured: Option<&str>, json: bool)
             docket_core::echo(filter)
         ))
     })?;
+    // A line belongs to its request, not to a part of it.
+    let filter = match format!("{TARGET}=off").parse() {
+        Ok(directive) => filter.add_directive(directive),
+        Err(_) => filter,
+    };
+    // Somebody else's log in the same process would be as good.
+    _ = match telemetry {
+        None => tracing_subscriber::registry().with(lines(json)).with(filter).try_init(),
+        Some(telemetry) => {
+            let layers = vec![lines(json).with_filter(filter).boxed(), telemetry.layer()];
+            tracing_subscriber::registry().with(layers).try_init()
+        }
+    };
+    Ok(())
+}
+
+/// How lines are written.
+fn lines(json: bool) -> Box<dyn Layer<Registry> + Send + Sync> {
     if json {
-        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).json();
-        // Somebody else's log in the same process would be as good.
-        _ = log.flatten_event(true).with_current_span(true).with_span_list(false).try_init();
-        return Ok(());
+        let lines = fmt::layer().with_writer(std::io::stderr).json();
+        return lines.flatten_event(true).with_current_span(true).with_span_list(false).boxed();
     }
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .with_target(false)
-        .compact();
-    // Somebody else's log in the same process would be as good.
-    _ = log.try_init();
-    Ok(())
+        .compact()
+        .boxed()
 }

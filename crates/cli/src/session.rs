@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use docket_core::command::SetProject;
 use docket_core::engine::Call;
@@ -12,17 +13,24 @@ use docket_core::model::{
     ActorClaim, ActorKind, Attribution, DegradedMode, Item, ItemId, ItemRef, Key, Name, Project, ProjectId, RequestId,
     Slug, Verification,
 };
+use docket_core::query::thought_of;
 use docket_core::store::{Around, ProjectRef, StoreError};
 use docket_core::{Code, Engine, Error, Kind, Reason, echo, limits};
 use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
+use tokio::sync::Notify;
 
 use crate::args::Globals;
+use crate::command::check::teller::Teller;
 use crate::config::Configuration;
 use crate::config::locate::{Location, Origin, Surroundings};
 use crate::database::{Database, Opening};
 use crate::exit::Failure;
 use crate::names::Names;
 use crate::output::Output;
+use crate::telemetry::Telemetry;
+
+/// How long this program tries to say that it gave runs up before it ends.
+const GIVE_UP: Duration = Duration::from_secs(5);
 
 /// What is known before anything is opened.
 #[derive(Debug)]
@@ -32,6 +40,10 @@ pub(crate) struct Shell {
     pub(crate) out: Output,
     /// What was opened, to be closed when the command has ended.
     pub(crate) opened: Mutex<Vec<Database>>,
+    /// Told when checks are made: from then on this program does not just end when it is interrupted.
+    pub(crate) proving: Arc<Notify>,
+    /// Who makes them, for whom.
+    pub(crate) making: Mutex<Option<(Engine, Caller)>>,
 }
 
 /// What a command does to the database.
@@ -53,6 +65,7 @@ pub(crate) struct Session {
     caller: Caller,
     request: Option<RequestId>,
     chosen: Chosen,
+    embedder: crate::config::embedder::EmbedderSettings,
 }
 
 /// Which project a command is about.
@@ -79,13 +92,9 @@ impl Caller {
     /// The circumstances of one request.
     pub(crate) fn call(&self) -> Call {
         Call {
-            principal: self.principal.clone(),
             by: Some(self.actor.clone()),
             policy: self.policy,
-            request: None,
-            requester: None,
-            access: Arc::default(),
-            seed: uuid::Uuid::new_v4().as_u128(),
+            ..Call::new(self.principal.clone(), uuid::Uuid::new_v4().as_u128())
         }
     }
 }
@@ -93,13 +102,30 @@ impl Caller {
 impl Shell {
     /// The configuration of this place.
     pub(crate) fn configuration(&self) -> Result<Configuration, Failure> {
+        let config = self.load()?;
+        self.start_log(&config, None)?;
+        Ok(config)
+    }
+
+    /// The same for a server, and where traces of its calls go.
+    pub(crate) fn server_configuration(&self) -> Result<(Configuration, Option<Telemetry>), Failure> {
+        let config = self.load()?;
+        let telemetry = Telemetry::start(&self.around, &config)?;
+        self.start_log(&config, telemetry.as_ref())?;
+        Ok((config, telemetry))
+    }
+
+    fn load(&self) -> Result<Configuration, Failure> {
         let explicit = self.globals.config.as_deref().or(self.around.docket_config.as_deref());
-        let config = Configuration::load(&self.around, explicit.map(Path::new))?;
-        crate::logging::start(&self.around, config.log_level, config.log_json)?;
+        Ok(Configuration::load(&self.around, explicit.map(Path::new))?)
+    }
+
+    fn start_log(&self, config: &Configuration, telemetry: Option<&Telemetry>) -> Result<(), Failure> {
+        crate::logging::start(&self.around, config.log_level, config.log_json, telemetry)?;
         for warning in &config.warnings {
             tracing::warn!("{}", crate::output::escape::line(warning));
         }
-        Ok(config)
+        Ok(())
     }
 
     /// Where the database is, or would be.
@@ -146,6 +172,24 @@ impl Shell {
         Ok(database)
     }
 
+    /// Returns when somebody interrupts this program while it makes checks; otherwise it is ended by the signal itself.
+    pub(crate) async fn interrupted(&self) {
+        self.proving.notified().await;
+        if crate::command::serve::stopped().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Gives up the runs that were left in the middle, so that nobody waits for them.
+    pub(crate) async fn give_up_runs(&self) {
+        let making = self.making.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((engine, caller)) = making else { return };
+        let given_up = tokio::time::timeout(GIVE_UP, async { engine.give_up_runs(&caller.call()).await });
+        if let Ok(Err(error)) = given_up.await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "a run that was left in the middle stays so");
+        }
+    }
+
     /// Lets go of what a command has opened: other processes are told of what it wrote before this one ends.
     pub(crate) async fn close(&self) {
         let opened = std::mem::take(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner));
@@ -167,9 +211,13 @@ impl Shell {
         let request = request.map_err(|invalid| invalid.at("--request-id"))?;
         let database = self.open_store(access, config.durability.unwrap_or_default()).await?;
         let store = database.store();
+        let place = self.location()?.place;
+        // A person at the terminal lets a check run by asking for it.
+        let runs = crate::prover::here(&config, &self.around.cwd, &place, true)?;
         let mut session = Session {
             projects: store.projects().await?,
-            engine: Engine::new(store),
+            engine: crate::embedding::limited(&Engine::new(store), &config).running(runs),
+            embedder: config.embedder.clone(),
             database,
             out: self.out,
             caller,
@@ -180,6 +228,10 @@ impl Shell {
         if let Chosen::One(id, true) = session.chosen {
             session.engine = session.engine.limited_to(session.engine.access().narrowed_to(id));
         }
+        // Closing an item runs its checks: whoever waits for that sees which one it is.
+        session.engine = session.engine.telling(Arc::new(Teller::quiet(self.out, &self.proving)));
+        *self.making.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((session.engine.clone(), session.caller.clone()));
         let Ok(project) = session.project().cloned() else { return Ok(session) };
         match access {
             Access::Read => {
@@ -223,6 +275,14 @@ impl Session {
     /// The engine without the limit to the project that was named: for what is about the database as a whole.
     pub(crate) fn everywhere(&self) -> Engine {
         self.engine.limited_to(docket_core::access::Access::default())
+    }
+
+    /// An engine that searches by meaning too, where the configuration names an embedder: for the few commands that want one.
+    pub(crate) fn with_embedder(&self, engine: &Engine) -> Result<Engine, Failure> {
+        Ok(match self.embedder.start()? {
+            Some(embedder) => engine.with_embedder(embedder),
+            None => engine.clone(),
+        })
     }
 
     /// Where items named on the command line are looked up: keys and ids mean the same in the whole database, so it is
@@ -336,6 +396,7 @@ fn pending_rules(config: &Configuration, project: &Project) -> Result<Option<Set
         prefix: config.project.prefix.clone().filter(|prefix| *prefix != project.prefix),
         workflow: workflow.filter(|workflow| *workflow != project.workflow),
         schemas: config.schemas.clone().filter(|schemas| *schemas != project.schemas),
+        archived: None,
         must_be_new: false,
     };
     let same = set.name.is_none() && set.prefix.is_none() && set.workflow.is_none() && set.schemas.is_none();
@@ -360,7 +421,7 @@ fn choose(projects: &[Project], named: Option<&Slug>, configured: Option<&Slug>)
     let required = |message: &str| {
         Chosen::None(Box::new(Error::new(Kind::Permanent, Code::ProjectRequired, Reason::ProjectRequired, message)))
     };
-    Ok(match projects {
+    Ok(match thought_of(projects).as_slice() {
         [] => required("this database has no project yet: `docket project set SLUG` makes one"),
         [only] => Chosen::One(only.id, false),
         _ => required("this database has several projects: say which one is meant"),

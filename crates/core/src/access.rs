@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Draft, Engine};
 use crate::error::{Code, Error, Invalid, Kind, Reason, echo};
+use crate::limits;
 use crate::model::{ApiKeyId, ItemId, ProjectId, Trigger, Verb};
 use crate::query::unknown_key;
 use crate::store::{ChangeSet, Resolution, Slice};
@@ -105,6 +106,23 @@ pub struct Access {
     pub item: Option<ItemId>,
     /// The key that grants it: writes are refused when it is revoked or has expired by then.
     pub key: Option<ApiKeyId>,
+    /// That it is granted because there is no key: writes are refused when there is one by then.
+    pub keyless: bool,
+    /// How much of everything may be kept; the same for all callers of an engine.
+    pub quotas: Quotas,
+}
+
+/// How much a database may hold of what grows by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quotas {
+    /// Entries of knowledge.
+    pub knowledge_stored: u64,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self { knowledge_stored: limits::KNOWLEDGE_STORED }
+    }
 }
 
 impl Default for Access {
@@ -117,7 +135,8 @@ impl Default for Access {
 impl Access {
     /// This profile, in all projects.
     pub const fn everywhere(profile: Profile) -> Self {
-        Self { profile, projects: None, item: None, key: None }
+        let quotas = Quotas { knowledge_stored: limits::KNOWLEDGE_STORED };
+        Self { profile, projects: None, item: None, key: None, keyless: false, quotas }
     }
 
     /// This profile, in these projects.
@@ -164,9 +183,14 @@ impl Access {
         }
     }
 
-    /// Refuses a write under a key that does not hold any more, as of the moment of the write.
+    /// Refuses a write under a key that does not hold any more, or under none where there is one meanwhile, as of the moment
+    /// of the write.
     pub(crate) fn check_key(&self, seen: &Slice) -> Result<(), Error> {
         match self.key {
+            None if self.keyless && seen.keys.values().any(|stored| stored.key.revoked_at.is_none()) => Err(forbidden(
+                Reason::CredentialMissing,
+                "there are keys now: say who calls, as Authorization: Bearer and a key",
+            )),
             None => Ok(()),
             Some(key) => seen.keys.get(&key).ok_or_else(unknown_key)?.key.check(seen.now),
         }
@@ -175,8 +199,10 @@ impl Access {
     /// Refuses a command on items other than the one that the caller may change, before it says how they stand.
     pub(crate) fn check_named(&self, seen: &Slice) -> Result<(), Error> {
         let Some(own) = self.item else { return Ok(()) };
-        let beyond = seen.refs.values().any(|meant| matches!(meant, Resolution::One(id) if *id != own));
-        if beyond { Err(only_its_item()) } else { Ok(()) }
+        let named = seen.refs.values().any(|meant| matches!(meant, Resolution::One(id) if *id != own));
+        let run = seen.runs.values().any(|run| run.item != own);
+        let session = seen.sessions.values().any(|session| session.item != own);
+        if named || run || session { Err(only_its_item()) } else { Ok(()) }
     }
 
     /// Refuses what was decided, if it changes more than the caller may. Derived numbers of neighbours, and parents that
@@ -187,12 +213,44 @@ impl Access {
         }
         let Some(own) = self.item else { return Ok(()) };
         let inside = changes.events.iter().all(|event| match event.verb {
-            Verb::Edited | Verb::Claimed | Verb::Released | Verb::Noted | Verb::NoteRemoved => event.item == Some(own),
+            Verb::Edited
+            | Verb::Claimed
+            | Verb::Released
+            | Verb::Noted
+            | Verb::NoteRemoved
+            | Verb::Briefed
+            | Verb::Verified
+            | Verb::Asked
+            | Verb::Answered
+            | Verb::Withdrawn
+            | Verb::Commented
+            | Verb::Attached
+            | Verb::Detached
+            | Verb::Learned
+            | Verb::Cited
+            | Verb::Uncited
+            | Verb::SessionBegun
+            | Verb::SessionBeat
+            | Verb::SessionEnded
+            | Verb::ChecksSet
+            | Verb::ChecksApproved
+            | Verb::Attested
+            | Verb::RunsOrdered
+            | Verb::RunTaken
+            | Verb::RunEnded => event.item == Some(own),
             Verb::Moved => {
                 let trigger = event.data.get("trigger").and_then(serde_json::Value::as_str);
                 event.item == Some(own) || trigger == Some(Trigger::Cascade.as_str())
             }
-            Verb::ProjectSet | Verb::KeySet | Verb::Created | Verb::Linked | Verb::Unlinked | Verb::Removed => false,
+            Verb::ProjectSet
+            | Verb::KeySet
+            | Verb::Created
+            | Verb::Linked
+            | Verb::Unlinked
+            | Verb::Removed
+            | Verb::Revised
+            | Verb::Reviewed
+            | Verb::Forgotten => false,
         });
         let stays = changes
             .changed_items
@@ -204,9 +262,17 @@ impl Access {
 }
 
 impl Engine {
-    /// The same engine under this access, whatever it was under before.
+    /// The same engine under this access, whatever it was under before; its quotas stay.
     #[must_use]
     pub fn limited_to(&self, access: Access) -> Self {
+        let access = Access { quotas: self.access.quotas, ..access };
+        Self { access: std::sync::Arc::new(access), ..self.clone() }
+    }
+
+    /// The same engine with other quotas, for all its callers.
+    #[must_use]
+    pub fn with_quotas(&self, quotas: Quotas) -> Self {
+        let access = Access { quotas, ..Access::clone(&self.access) };
         Self { access: std::sync::Arc::new(access), ..self.clone() }
     }
 

@@ -8,13 +8,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::contract::inbox;
 use crate::error::Gate;
 use crate::graph::Waits;
 use crate::limits;
-use crate::model::{Derived, Edge, EdgeKind, Item, ItemId, ItemRef, Project, ProjectId};
+use crate::model::{
+    Brief, Derived, Edge, EdgeKind, EntryId, Item, ItemId, ItemRef, Project, ProjectId, Question, QuestionState,
+    Session,
+};
 use crate::rank::rank;
 use crate::readiness::is_offered;
-use crate::store::{Around, ChangeSet, EdgeReach, ItemChange, Scope, Slice, Step, Touched, Unit, WaitEdge};
+use crate::store::{
+    Around, ChangeSet, EdgeReach, EntryChange, ItemChange, KnowledgeChanges, KnowledgeReach, Scope, Slice, Step,
+    Touched, Unit, WaitEdge,
+};
 use crate::workflow::Workflow;
 
 /// What is looked at.
@@ -31,6 +38,10 @@ pub enum Check {
     Rank,
     /// Whether it may be handed out.
     Offered,
+    /// Which sections its brief has.
+    Brief,
+    /// What of it waits for a person.
+    Inbox,
     /// How many ancestors it has.
     Depth,
     /// The number that the next item of a project gets.
@@ -45,6 +56,12 @@ pub enum Check {
     Edge,
     /// Items that wait for each other.
     Waits,
+    /// A session whose item is not there, that ended otherwise than it says, or beside another that has not ended.
+    Session,
+    /// The words and tags that an item is found by.
+    Search,
+    /// The words and facets that an entry of the knowledge is found by.
+    Knowledge,
 }
 
 /// One thing that does not agree.
@@ -73,6 +90,12 @@ pub struct Rows<'r> {
     pub items: &'r [Item],
     /// Edges.
     pub edges: &'r [Edge],
+    /// Briefs.
+    pub briefs: &'r [(ItemId, Brief)],
+    /// Questions.
+    pub questions: &'r [Question],
+    /// Sessions.
+    pub sessions: &'r [Session],
 }
 
 /// Everything that does not agree.
@@ -80,19 +103,80 @@ pub fn examine(rows: Rows<'_>) -> Vec<Finding> {
     let mut examination = Examination {
         projects: rows.projects.iter().map(|project| (project.id, project)).collect(),
         items: rows.items.iter().map(|item| (item.id, item)).collect(),
+        briefs: rows.briefs.iter().map(|(item, brief)| (*item, brief)).collect(),
+        asked: open_questions(rows.questions.iter()),
         found: Vec::new(),
     };
     examination.edges(rows.edges);
     examination.items(rows.items, rows.edges);
     examination.numbers(rows.items);
     examination.waits(rows.items, rows.edges);
+    examination.sessions(rows.sessions);
     examination.found
 }
 
-/// The derived numbers of an item, from the edges that touch it and the items at their ends.
+/// What to say of items that a store does not find by their words and tags.
+pub fn unfiled(items: impl IntoIterator<Item = ItemId>) -> Vec<Finding> {
+    let finding = |item| Finding {
+        check: Check::Search,
+        item: Some(item),
+        project: None,
+        message: "it is not found by its words and tags".to_owned(),
+        repairable: true,
+    };
+    items.into_iter().map(finding).collect()
+}
+
+/// What to say of entries that a store does not find by their words and by what they are filed under.
+pub fn misfiled(entries: &[EntryId]) -> Vec<Finding> {
+    let finding = |entry: &EntryId| Finding {
+        check: Check::Knowledge,
+        item: None,
+        project: None,
+        message: format!("the entry {entry} is not found by its words, tags, source and review"),
+        repairable: true,
+    };
+    entries.iter().map(finding).collect()
+}
+
+/// Files entries anew, as they stand.
+#[derive(Clone, Debug)]
+pub struct Refile(Vec<EntryId>);
+
+impl Refile {
+    /// The repairs for some entries, in pieces small enough for one commit each.
+    pub fn of(entries: &[EntryId]) -> Vec<Self> {
+        entries.chunks(limits::BATCH).map(|entries| Self(entries.to_vec())).collect()
+    }
+}
+
+impl Unit for Refile {
+    fn scope(&self) -> Scope {
+        let knowledge = KnowledgeReach { entries: self.0.clone(), ..KnowledgeReach::default() };
+        Scope { knowledge, ..Scope::default() }
+    }
+
+    fn decide(&mut self, seen: &Slice) -> Step {
+        let changed_entries: Vec<EntryChange> = seen
+            .knowledge
+            .entries
+            .values()
+            .map(|entry| EntryChange { entry: entry.clone(), read_version: entry.version, words: true, text: false })
+            .collect();
+        if changed_entries.is_empty() {
+            return Step::Nothing;
+        }
+        let knowledge = KnowledgeChanges { changed_entries, ..KnowledgeChanges::default() };
+        Step::Commit(Box::new(ChangeSet { knowledge, ..ChangeSet::default() }))
+    }
+}
+
+/// The derived numbers of an item, from its brief and question, the edges that touch it and the items at their ends.
 pub fn derive<'e>(
     workflow: &Workflow,
     item: &Item,
+    brief: Option<&Brief>,
+    question_is_open: bool,
     edges: impl Iterator<Item = &'e Edge>,
     look_up: impl Fn(ItemId) -> Option<&'e Item>,
 ) -> Derived {
@@ -109,13 +193,22 @@ pub fn derive<'e>(
             counted.moot += u32::from(effect.from_is_moot);
         }
     }
-    let item = Item { derived: counted, description: None, metadata: None, properties: None, ..item.clone() };
+    let counted = Derived { sections: brief.map(Brief::sections).unwrap_or_default(), ..counted };
+    let item = Item { derived: counted, metadata: None, properties: None, ..item.clone() };
+    let counted = Derived { inbox: inbox(&item, question_is_open), ..counted };
     Derived { rank: rank(workflow, &item), offered: is_offered(workflow, &item), ..counted }
+}
+
+fn open_questions<'q>(questions: impl Iterator<Item = &'q Question>) -> BTreeSet<ItemId> {
+    questions.filter(|question| question.state == QuestionState::Open).map(|question| question.item).collect()
 }
 
 struct Examination<'r> {
     projects: BTreeMap<ProjectId, &'r Project>,
     items: BTreeMap<ItemId, &'r Item>,
+    briefs: BTreeMap<ItemId, &'r Brief>,
+    /// Items with an open question.
+    asked: BTreeSet<ItemId>,
     found: Vec<Finding>,
 }
 
@@ -127,9 +220,13 @@ impl<'r> Examination<'r> {
             | Check::Unblocks
             | Check::Rank
             | Check::Offered
+            | Check::Brief
+            | Check::Inbox
             | Check::Depth
-            | Check::NextNumber => true,
-            Check::Key | Check::Parent | Check::Status | Check::Edge | Check::Waits => false,
+            | Check::NextNumber
+            | Check::Search
+            | Check::Knowledge => true,
+            Check::Key | Check::Parent | Check::Status | Check::Edge | Check::Waits | Check::Session => false,
         };
         self.found.push(Finding { check, item, project, message, repairable });
     }
@@ -170,7 +267,9 @@ impl<'r> Examination<'r> {
                 self.find(Check::Status, Some(item.id), None, message);
             }
             let edges = touching.get(&item.id).into_iter().flatten().copied();
-            let right = derive(&project.workflow, item, edges, |id| self.items.get(&id).copied());
+            let brief = self.briefs.get(&item.id).copied();
+            let asked = self.asked.contains(&item.id);
+            let right = derive(&project.workflow, item, brief, asked, edges, |id| self.items.get(&id).copied());
             self.compare(item.id, item.derived, right);
         }
     }
@@ -185,6 +284,8 @@ impl<'r> Examination<'r> {
         differs(Check::Moot, "the count of edges that make it moot", stored.moot.into(), right.moot.into());
         differs(Check::Unblocks, "the count of items it holds up", stored.unblocks.into(), right.unblocks.into());
         differs(Check::Rank, "its place among ready work", stored.rank, right.rank);
+        differs(Check::Brief, "what its brief has", stored.sections.0.into(), right.sections.0.into());
+        differs(Check::Inbox, "what of it waits for a person", stored.inbox.0.into(), right.inbox.0.into());
         differs(Check::Offered, "whether it is offered", stored.offered.into(), right.offered.into());
     }
 
@@ -236,6 +337,25 @@ impl<'r> Examination<'r> {
         }
     }
 
+    fn sessions(&mut self, sessions: &[Session]) {
+        let mut open: BTreeSet<ItemId> = BTreeSet::new();
+        for session in sessions {
+            let said = format!("session {} of {}", session.id, session.actor);
+            let item = self.items.get(&session.item).copied();
+            let at = item.map(|item| item.id);
+            if item.is_none_or(|item| item.project != session.project || item.fence < session.fence) {
+                let message = format!("{said}: its item is not there, of another project, or was never claimed for it");
+                self.find(Check::Session, at, None, message);
+            }
+            if !session.ends_as_it_says() {
+                self.find(Check::Session, at, None, format!("{said}: its end does not fit its state"));
+            }
+            if session.is_open() && !open.insert(session.item) {
+                self.find(Check::Session, at, None, format!("{said}: another on its item has not ended either"));
+            }
+        }
+    }
+
     fn waits(&mut self, items: &[Item], edges: &[Edge]) {
         // Only where a workflow says so does a parent wait for its children.
         let waits_below = |item: &Item| {
@@ -258,10 +378,13 @@ impl<'r> Examination<'r> {
     }
 }
 
-/// Puts derived numbers, depths and counters right. Whole or not at all, and only what is still wrong.
+/// Puts derived numbers, depths, counters and what items are found by right. Whole or not at all, and only what is still
+/// wrong.
 #[derive(Clone, Debug)]
 pub struct Repair {
     items: Vec<ItemId>,
+    /// Of those, the ones whose words and tags are written again: a slice does not show what is wrong with them.
+    unfiled: BTreeSet<ItemId>,
     projects: BTreeMap<ProjectId, u32>,
 }
 
@@ -270,6 +393,8 @@ impl Repair {
     pub fn of(findings: &[Finding], items: &[Item]) -> Vec<Self> {
         let wrong = findings.iter().filter(|finding| finding.repairable);
         let broken: BTreeSet<ItemId> = wrong.clone().filter_map(|finding| finding.item).collect();
+        let unfiled = wrong.clone().filter(|finding| finding.check == Check::Search);
+        let unfiled: BTreeSet<ItemId> = unfiled.filter_map(|finding| finding.item).collect();
         let mut projects: BTreeMap<ProjectId, u32> = BTreeMap::new();
         for project in wrong.filter_map(|finding| finding.project) {
             let highest = items.iter().filter(|item| item.project == project).map(|item| item.number).max();
@@ -278,10 +403,14 @@ impl Repair {
         let broken: Vec<ItemId> = broken.into_iter().collect();
         let mut repairs: Vec<Self> = broken
             .chunks(limits::BATCH)
-            .map(|items| Self { items: items.to_vec(), projects: BTreeMap::new() })
+            .map(|items| Self {
+                items: items.to_vec(),
+                unfiled: items.iter().filter(|item| unfiled.contains(item)).copied().collect(),
+                projects: BTreeMap::new(),
+            })
             .collect();
         if !projects.is_empty() {
-            repairs.push(Self { items: Vec::new(), projects });
+            repairs.push(Self { items: Vec::new(), unfiled: BTreeSet::new(), projects });
         }
         repairs
     }
@@ -292,13 +421,20 @@ impl Unit for Repair {
         Scope {
             every_project: !self.projects.is_empty(),
             items: self.items.iter().copied().map(ItemRef::Id).collect(),
-            around: Around { ancestors: true, edges: EdgeReach::Named, ..Around::default() },
+            around: Around {
+                ancestors: true,
+                edges: EdgeReach::Named,
+                briefs: true,
+                questions: true,
+                ..Around::default()
+            },
             ..Scope::default()
         }
     }
 
     fn decide(&mut self, seen: &Slice) -> Step {
-        let changed_items: Vec<ItemChange> = self.items.iter().filter_map(|id| repaired(seen, *id)).collect();
+        let changed_items: Vec<ItemChange> =
+            self.items.iter().filter_map(|id| repaired(seen, *id, self.unfiled.contains(id))).collect();
         let least = self.projects.iter().map(|(id, least)| (*id, *least));
         let next_numbers: BTreeMap<ProjectId, u32> =
             least.filter(|(id, least)| seen.next_numbers.get(id).is_some_and(|next| next < least)).collect();
@@ -309,13 +445,19 @@ impl Unit for Repair {
     }
 }
 
-fn repaired(seen: &Slice, id: ItemId) -> Option<ItemChange> {
+fn repaired(seen: &Slice, id: ItemId, unfiled: bool) -> Option<ItemChange> {
     let item = seen.items.get(&id)?;
     let project = seen.project_of(item).ok()?;
     let touching = seen.edges.values().filter(|edge| edge.from == id || edge.to == id);
-    let derived = derive(&project.workflow, item, touching, |id| seen.items.get(&id));
+    let asked = seen.question_of(id).is_some_and(|question| question.state == QuestionState::Open);
+    let derived = derive(&project.workflow, item, seen.briefs.get(&id), asked, touching, |id| seen.items.get(&id));
     let depth = u8::try_from(seen.ancestors(item).len()).unwrap_or(item.depth);
-    let touched = Touched { derived: derived != item.derived, content: depth != item.depth, ..Touched::default() };
+    let touched = Touched {
+        derived: derived != item.derived,
+        content: unfiled || depth != item.depth,
+        words: unfiled,
+        ..Touched::default()
+    };
     touched.any().then(|| ItemChange {
         item: Item { depth, derived, ..item.clone() },
         read_version: item.version,

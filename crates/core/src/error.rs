@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
-use crate::model::{ItemId, Role};
+use crate::model::{Authority, CheckStanding, CriterionId, ItemId, Role, Standing, Text, Tree};
 
 /// Whether trying again can help.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -16,6 +16,17 @@ pub enum Kind {
     Permanent,
     /// The server is over capacity: wait, then try again.
     Shedding,
+}
+
+impl Kind {
+    /// Its name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::Permanent => "permanent",
+            Self::Shedding => "shedding",
+        }
+    }
 }
 
 /// The class of a failure, stable across surfaces.
@@ -71,6 +82,7 @@ pub enum Reason {
     BadId,
     BadValue,
     BadTtl,
+    BadCursor,
     BadRequestId,
     BadJson,
     BadUtf8,
@@ -97,6 +109,20 @@ pub enum Reason {
     VersionMismatch,
     RequestIdReused,
     RefusedByGate,
+    QuestionOpen,
+    QuestionClosed,
+    SessionOpen,
+    SessionEnded,
+    ActorMismatch,
+    Archived,
+    QuotaExceeded,
+    NotYours,
+    OutsideWorktree,
+    CheckNotApproved,
+    ChecksNeeded,
+    NoRunner,
+    StillRunning,
+    RunEnded,
     RejectedByPolicy,
     CredentialMissing,
     BadCredential,
@@ -116,6 +142,7 @@ pub enum Reason {
     StoreForeign,
     StoreFailed,
     NotConfigured,
+    EmbedderFailed,
     WrongHost,
     BadMedia,
     TooSlow,
@@ -157,15 +184,16 @@ impl Invalid {
     }
 }
 
-/// Between the reason and the message in the alternate form; no message holds it.
+/// Between the reason, the field and the message in the alternate form; no message holds it.
 const ALTERNATE: char = '\u{1f}';
 
-/// The message; in the alternate form (`{:#}`) the reason before it. Serde hands on nothing of an error but how it is
-/// written, and [`crate::wire`] wants the reason.
+/// The message; in the alternate form (`{:#}`) the reason and the field before it. Serde hands on nothing of an error but how
+/// it is written, and [`crate::wire`] wants them.
 impl std::fmt::Display for Invalid {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if f.alternate() {
-            write!(f, "{}{ALTERNATE}", self.reason.as_str())?;
+            let field = self.field.as_deref().unwrap_or_default();
+            write!(f, "{}{ALTERNATE}{field}{ALTERNATE}", self.reason.as_str())?;
         }
         f.write_str(&self.message)
     }
@@ -176,9 +204,11 @@ impl std::error::Error for Invalid {}
 impl Invalid {
     /// Reads the alternate form.
     pub(crate) fn from_alternate(text: &str) -> Option<Self> {
-        let (reason, message) = text.split_once(ALTERNATE)?;
+        let mut parts = text.splitn(3, ALTERNATE);
+        let (reason, field, message) = (parts.next()?, parts.next()?, parts.next()?);
         let reason = serde_json::from_value(serde_json::Value::String(reason.to_owned())).ok()?;
-        Some(Self::new(reason, message))
+        let field = Some(field.to_owned()).filter(|field| !field.is_empty());
+        Some(Self { field, ..Self::new(reason, message) })
     }
 }
 
@@ -195,6 +225,10 @@ pub enum Gate {
     Dependencies,
     /// A required note is missing or blank.
     Notes,
+    /// An acceptance criterion is not shown.
+    Criteria,
+    /// A check has not passed, or not of what there is now.
+    Checks,
     /// A descendant is still open.
     Descendants,
 }
@@ -207,6 +241,8 @@ impl Gate {
             Self::Ownership => "ownership",
             Self::Dependencies => "dependencies",
             Self::Notes => "notes",
+            Self::Criteria => "criteria",
+            Self::Checks => "checks",
             Self::Descendants => "descendants",
         }
     }
@@ -229,6 +265,12 @@ pub struct Refusal {
     /// Note keys to fill (`notes`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_notes: Vec<String>,
+    /// Criteria that are not shown (`criteria`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unproved: Vec<UnprovedCriterion>,
+    /// Checks that have not passed (`checks`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unshown: Vec<UnshownCheck>,
     /// Open items in the way (`descendants`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_items: Vec<ItemId>,
@@ -249,11 +291,48 @@ impl Refusal {
             remedy: remedy.into(),
             blockers: Vec::new(),
             missing_notes: Vec::new(),
+            unproved: Vec::new(),
+            unshown: Vec::new(),
             open_items: Vec::new(),
             retry_after_ms: None,
             reason: None,
         }
     }
+}
+
+/// A criterion that keeps an item from moving on.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnprovedCriterion {
+    /// Its name in the item.
+    pub id: CriterionId,
+    /// What must be true.
+    pub text: Text,
+    /// Who shows it.
+    pub verifier: Authority,
+    /// How far it is shown.
+    pub status: Standing,
+}
+
+/// A check that keeps an item from being done.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnshownCheck {
+    /// Its place among the checks of the item, counted from 0.
+    pub index: usize,
+    /// What it verifies.
+    pub desc: Text,
+    /// How it stands.
+    pub status: CheckStanding,
+    /// Whether it waits for a person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub manual: bool,
+    /// The work tree that its result is of, where that does not count, or nobody has compared it with the one there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub tree: Option<Tree>,
 }
 
 /// A blocker that has not reached the role its edge waits for.
@@ -334,6 +413,27 @@ impl Error {
         let reason = refusals.iter().find_map(|refusal| refusal.reason).unwrap_or(Reason::RefusedByGate);
         let retry_after_ms = refusals.iter().find_map(|refusal| refusal.retry_after_ms);
         Self { refusals, retry_after_ms, ..Self::new(Kind::Permanent, Code::RuleBlocked, reason, message) }
+    }
+
+    /// Says what the field at fault lies in.
+    #[must_use]
+    pub fn within(mut self, outer: &str) -> Self {
+        self.field = Some(self.field.map_or_else(|| outer.to_owned(), |field| format!("{outer}.{field}")));
+        self
+    }
+
+    /// The same to a caller who knows a field, and what lies beneath it, by another name.
+    #[must_use]
+    pub fn called(mut self, ours: &str, theirs: &str) -> Self {
+        let rest = self.field.as_deref().and_then(|field| field.strip_prefix(ours));
+        if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with(['.', '['])) {
+            self.field = Some(if theirs.is_empty() {
+                rest.trim_start_matches('.').to_owned()
+            } else {
+                format!("{theirs}{rest}")
+            });
+        }
+        self
     }
 
     /// Names the field at fault.

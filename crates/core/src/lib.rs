@@ -5,25 +5,31 @@
 //! at all. Shells parse input into commands and render their outputs; stores hold no rule.
 
 pub mod access;
+pub mod checks;
 pub mod command;
+pub mod contract;
 pub mod doctor;
 pub mod engine;
 mod error;
 pub mod exchange;
 pub mod gates;
 pub mod graph;
+pub mod knowledge;
 pub mod limits;
+pub mod markdown;
 pub mod model;
 #[cfg(feature = "openapi")]
 mod openapi;
 pub mod overlap;
 pub mod plant;
 pub mod proof;
+pub mod prove;
 pub mod query;
 pub mod rank;
 pub mod readiness;
 pub mod replay;
 pub mod search;
+pub mod span;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

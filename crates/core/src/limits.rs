@@ -8,10 +8,60 @@ pub const SUMMARY_BYTES: usize = 8 * 1024;
 pub const TEXT_BYTES: usize = 256 * 1024;
 /// Longest short name: a tag, a trait, an item type, a note key, a status, an actor id, a label.
 pub const NAME_BYTES: usize = 255;
+/// Longest address of a link, in bytes.
+pub const URL_BYTES: usize = 2048;
+/// Most acceptance criteria, and most constraints, of one brief.
+pub const CRITERIA: usize = 50;
+/// Most acceptance criteria that one item has in its life: their names are never used twice.
+pub const CRITERIA_EVER: u32 = 1_000_000;
+/// Most checks of one item.
+pub const CHECKS: usize = 50;
+/// Longest command line of a check, in bytes.
+pub const COMMAND_BYTES: usize = 8 * 1024;
+/// Longest folder that a check runs in, in bytes.
+pub const FOLDER_BYTES: usize = 1024;
+/// How long a check may take where it does not say so, in seconds.
+pub const CHECK_SECONDS: u32 = 120;
+/// The shortest and the longest that a check may ask for, in seconds.
+pub const CHECK_SECONDS_ALLOWED: std::ops::RangeInclusive<u32> = 1..=3_600;
+/// How long after its time a run may still come back before its runner counts as gone, in milliseconds.
+pub const RUN_GRACE_MS: i64 = 60_000;
+/// How many runners that could not make a run are remembered with it.
+pub const DECLINED: usize = 20;
+/// How often checks are tried for one call where others make the same ones on a work tree that changes.
+pub const PROVE_ROUNDS: usize = 3;
+/// How long a run waits for a runner before whoever wanted it is told, in milliseconds.
+pub const RUN_WAIT_MS: u64 = 20_000;
+/// Longest log kept of a run, in bytes.
+pub const LOG_BYTES: usize = 256 * 1024;
+/// Most of a log shown at a time, in bytes.
+pub const LOG_PAGE_BYTES: usize = 32 * 1024;
+/// Most answers a question offers.
+pub const OPTIONS: usize = 20;
+/// Most comments shown of an item's parent.
+pub const PARENT_COMMENTS: usize = 5;
+/// Most links on one item.
+pub const LINKS: usize = 200;
+/// Most entries of what a session says of its runtime.
+pub const RUNTIME_ENTRIES: usize = 32;
+/// Longest value of such an entry, in bytes.
+pub const RUNTIME_BYTES: usize = 1024;
+/// Most sessions that signs of life are written for over one look.
+pub const BEATS_TOGETHER: usize = 64;
+/// The part of a lease, as a divisor, that must have passed before a heartbeat extends it.
+pub const LEASE_SLACK: u32 = 10;
+/// Most sessions looked at for one page of a list by health.
+pub const SESSIONS_LOOKED_AT: usize = 2_000;
 /// Most tags, traits, path globs, resources or capabilities on one item.
 pub const TAGS: usize = 50;
+/// Most edges that touch one item: a move looks at all of them.
+pub const EDGES: usize = 10_000;
 /// Most entries of one batch: items, notes, edges, moves, claims.
 pub const BATCH: usize = 200;
+/// Furthest column at which a list or quote may begin in Markdown that is imported.
+pub const MARKER_COLUMN: usize = 512;
+/// Most faulty lines of an import that its refusal lists.
+pub const FAULTS_SHOWN: usize = 20;
 /// Most rows of one page.
 pub const PAGE: usize = 200;
 /// Shortest and longest lease, in seconds. A surface may narrow it further.
@@ -54,3 +104,37 @@ pub const KEYS: usize = 1_000;
 pub const KEY_SECONDS: std::ops::RangeInclusive<u32> = 60..=315_360_000;
 /// How old the note of a key's last use may be before a use is noted again, in milliseconds.
 pub const KEY_TOUCH_MS: i64 = 60_000;
+/// Most entries of knowledge that a database holds, unless its operator says otherwise.
+pub const KNOWLEDGE_STORED: u64 = 1_000_000;
+/// Most different words of one entry that it is found by.
+pub const ENTRY_WORDS: usize = 2_000;
+/// Most learnings that come with one completion.
+pub const LEARNINGS: usize = 20;
+/// Most links shown of one entry, the newest.
+pub const ENTRY_LINKS: usize = 100;
+/// Most characters of an entry's text that a list shows.
+pub const ENTRY_LISTED_CHARS: usize = 400;
+/// Most entries that one search returns.
+pub const KNOWLEDGE_PAGE: usize = 50;
+/// How many entries are looked at for each word of a search, the newest: a word that more have says little.
+pub const WORD_ENTRIES: usize = 512;
+/// How many rows one search looks at for all its words, in all projects.
+pub const WORD_ROWS: usize = 32_768;
+/// How many entries are looked at for those that have several words that very many have, or that are filed under something.
+pub const KNOWLEDGE_WALK: usize = 2_048;
+/// How many projects one search or list looks into, the newest.
+pub const KNOWLEDGE_PLACES: usize = 64;
+/// How many entries of each half of a search are ranked.
+pub const KNOWLEDGE_CANDIDATES: usize = 64;
+/// How many entries a search by vectors compares exactly.
+pub const VECTORS_COMPARED: usize = 128;
+/// Most bytes of memory for the bits of all vectors; beyond it the oldest are not searched by meaning.
+pub const SKETCH_BYTES: usize = 256 * 1024 * 1024;
+/// How long it is a process's turn to make vectors after it last kept some, in seconds.
+pub const MAKING_SECONDS: u32 = 60;
+/// Most numbers of one vector.
+pub const VECTOR_NUMBERS: usize = 4_096;
+/// Longest text of an entry that is made a vector, in bytes: models look at no more.
+pub const EMBEDDED_BYTES: usize = 8 * 1024;
+/// Most entries made vectors in one request.
+pub const EMBEDDED_AT_ONCE: usize = 32;

@@ -8,8 +8,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::limits;
 use crate::model::{
-    Complexity, EdgeId, EventId, ItemId, ItemRef, Key, KeyPrefix, Name, NoteId, ProjectId, Slug, Summary, Tag, Text,
-    Timestamp, Title, Ttl, UnitId,
+    CommentId, Complexity, CriterionId, EdgeId, EntryId, EventId, ItemId, ItemRef, Key, KeyPrefix, LinkId, Name,
+    NoteId, ProjectId, QuestionId, SessionId, Slug, Summary, Tag, Text, Timestamp, Title, Ttl, UnitId, Url,
 };
 
 fn text(about: &str, example: &str) -> ObjectBuilder {
@@ -49,6 +49,13 @@ schemas! {
     NoteId => uuid("Names a note for ever."),
     EdgeId => uuid("Names an edge for ever."),
     EventId => ulid("Names an event for ever."),
+    QuestionId => ulid("Names a question for ever."),
+    CommentId => ulid("Names a comment for ever."),
+    LinkId => ulid("Names a link for ever."),
+    EntryId => ulid("Names an entry of the knowledge for ever."),
+    SessionId => ulid("Names a session for ever."),
+    CriterionId => text("Names a criterion within its item.", "c1").pattern(Some("^c[1-9][0-9]*$")),
+    Url => text("An absolute http or https address.", "https://example.com/pull/7"),
     UnitId => ulid("Names what was committed together."),
     Key => text("An item's short name.", "DOC-17").pattern(Some("^[A-Z][A-Z0-9]{0,11}-[1-9][0-9]*$")),
     ItemRef => text("An item: its UUID, its key, or 4 or more hex digits that only its UUID begins with.", "DOC-17"),

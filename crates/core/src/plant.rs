@@ -22,6 +22,16 @@ pub enum Bug {
     MigrationUnlocked,
     /// What is shown of items is not limited to what the caller may see.
     ReadsUnlimited,
+    /// Waiters are told of a unit before it is committed, and not after.
+    ToldBeforeCommit,
+    /// A transaction belongs to the request that wants it, and its connection is lent on as it was left.
+    TransactionOfCaller,
+    /// The work tree that a check ran on is not compared with the one that is there.
+    TreeNotCompared,
+    /// Requests wait for their turn for as long as it takes.
+    QueueUnbounded,
+    /// Of the processes of a check, only the group of its shell is ended.
+    GroupKilledOnly,
 }
 
 impl Bug {
@@ -36,6 +46,11 @@ impl Bug {
             Self::CyclesUnchecked => "cycles-unchecked",
             Self::MigrationUnlocked => "migration-unlocked",
             Self::ReadsUnlimited => "reads-unlimited",
+            Self::ToldBeforeCommit => "told-before-commit",
+            Self::TransactionOfCaller => "transaction-of-caller",
+            Self::TreeNotCompared => "tree-not-compared",
+            Self::QueueUnbounded => "queue-unbounded",
+            Self::GroupKilledOnly => "group-killed-only",
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The order of ready work, as one number that an index can sort by. The rule is here; stores only compare.
 
+use crate::contract::is_complete;
 use crate::model::{Item, Priority};
 use crate::workflow::{RankBy, Workflow};
 
 /// Most open work that still counts; an item that holds up more is no more urgent for it.
 const UNBLOCKS_CAP: u32 = 4095;
 const UNBLOCKS_BITS: u32 = 12;
+const BRIEF_BITS: u32 = 1;
 const PRIORITY_BITS: u32 = 2;
 const COMPLEXITY_BITS: u32 = 4;
 /// An item whose complexity nobody stated comes after those of complexity 10.
@@ -15,6 +17,8 @@ const UNKNOWN_COMPLEXITY: i64 = 11;
 pub fn rank(workflow: &Workflow, item: &Item) -> i64 {
     workflow.ranking.iter().fold(0, |so_far, by| {
         let (value, bits) = match by {
+            // Below zero, so that the places of items without a brief are what they were before there were briefs.
+            RankBy::Brief => (-i64::from(is_complete(item)), BRIEF_BITS),
             RankBy::Priority => (
                 match item.priority {
                     Priority::High => 0,
@@ -28,6 +32,6 @@ pub fn rank(workflow: &Workflow, item: &Item) -> i64 {
                 (item.complexity.map_or(UNKNOWN_COMPLEXITY, |complexity| complexity.get().into()), COMPLEXITY_BITS)
             }
         };
-        (so_far << bits) | value
+        (so_far << bits) + value
     })
 }

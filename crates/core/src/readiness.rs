@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Blocker;
-use crate::model::{Edge, EdgeKind, Item, ItemId, Outcome, Role, Timestamp};
+use crate::model::{Edge, EdgeKind, Inbox, Item, ItemId, Outcome, Role, Timestamp};
 use crate::workflow::Workflow;
 
 /// One reason why an item is not ready, with the act that would clear it.
@@ -60,6 +60,16 @@ pub enum What {
         /// How much of it.
         count: u32,
     },
+    /// Checks of what was handed in have failed.
+    ChecksFailed {
+        /// Their places.
+        checks: Vec<usize>,
+    },
+    /// Nobody lets checks of what was handed in run.
+    ChecksNotApproved {
+        /// Their places.
+        checks: Vec<usize>,
+    },
     /// It needs an agent that can do more.
     NeedsCapabilities {
         /// What is asked for.
@@ -89,7 +99,9 @@ pub fn obstacles<'a>(
             found.push(Obstacle { what: What::Closed, remedy: "reopen it, if it is to be done again".to_owned() });
         }
         Role::Blocked => {
-            found.push(Obstacle { what: What::Blocked, remedy: "resume it".to_owned() });
+            let asked = item.derived.inbox.has(Inbox::QUESTION);
+            let remedy = if asked { "answer its open question, or take the question back" } else { "resume it" };
+            found.push(Obstacle { what: What::Blocked, remedy: remedy.to_owned() });
         }
         Role::Queue | Role::Work | Role::Review => {
             if workflow.status(&item.status).is_none_or(|status| !status.claimable) {

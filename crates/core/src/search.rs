@@ -1,7 +1,12 @@
 //! Words to search by. Both stores index what is folded here, so that they find the same.
 
+use std::collections::BTreeSet;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+
+use crate::limits;
+use crate::model::{Entry, Item, Tag};
 
 /// Most words of one question.
 const TERMS: usize = 16;
@@ -13,9 +18,78 @@ pub fn fold(text: &str) -> String {
     words(text).collect::<Vec<_>>().join(" ")
 }
 
+/// The words that an item is found by.
+pub fn filed(item: &Item) -> String {
+    fold(&format!("{} {}", item.title, item.summary))
+}
+
 /// A question as words that must each begin a word of the text. Empty when nothing can be searched for.
 pub fn terms(question: &str) -> Vec<String> {
     words(question).take(TERMS).collect()
+}
+
+/// The words that an entry of the knowledge is found by, each once, and whether it is in the title or among the tags.
+/// Whole words, without the endings that make a plural, and without those that say nothing.
+pub fn entry_words(entry: &Entry) -> Vec<(String, bool)> {
+    let tags: Vec<&str> = entry.tags.iter().map(Tag::as_str).collect();
+    let heading = telling(&format!("{} {}", entry.title, tags.join(" ")));
+    let mut seen: BTreeSet<String> = heading.iter().cloned().collect();
+    let mut found: Vec<(String, bool)> = seen.iter().map(|word| (word.clone(), true)).collect();
+    for word in telling(entry.body.as_str()) {
+        if found.len() >= limits::ENTRY_WORDS {
+            break;
+        }
+        if seen.insert(word.clone()) {
+            found.push((word, false));
+        }
+    }
+    found
+}
+
+/// A question about knowledge as words: each once, in order.
+pub fn question_words(question: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for word in telling(question) {
+        if found.len() >= TERMS {
+            break;
+        }
+        if !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found
+}
+
+/// Words that say something.
+fn telling(text: &str) -> Vec<String> {
+    words(text).map(|word| singular(&word)).filter(|word| word.chars().count() > 1 && !is_filler(word)).collect()
+}
+
+/// A word without the ending of an English plural. The same is done on both sides of a comparison, so that a word of
+/// another language loses nothing by it.
+fn singular(word: &str) -> String {
+    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 2) {
+        return format!("{stem}y");
+    }
+    let plural = word.strip_suffix('s').filter(|stem| stem.len() > 2);
+    let plural = plural.filter(|stem| !["s", "u", "i"].iter().any(|end| stem.ends_with(end)));
+    plural.unwrap_or(word).to_owned()
+}
+
+/// Words of English so common that they say nothing.
+fn is_filler(word: &str) -> bool {
+    const FILLERS: [&str; 48] = [
+        "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "but", "by",
+        "can", "do", "doe", "for", "from", "had", "has", "have", "how", "if", "in", "into", "is", "it", "not", "of",
+        "on", "or", "so", "than", "that", "the", "their", "them", "then", "there", "this", "to", "was", "when",
+        "which", "with", "you",
+    ];
+    FILLERS.binary_search(&word).is_ok()
+}
+
+/// Text in lower case and without accents, otherwise as it is.
+pub fn unaccented(text: &str) -> String {
+    text.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
@@ -45,5 +119,12 @@ mod tests {
         assert_eq!(fold("Σίσυφος"), fold("ΣΊΣΥΦΟΣ"));
         assert_eq!(terms("  \"); DROP TABLE "), ["drop", "table"]);
         assert!(terms("***").is_empty());
+    }
+
+    #[test]
+    fn a_question_about_knowledge_keeps_what_says_something() {
+        assert_eq!(question_words("How are the retries of the queues handled?"), ["retry", "queue", "handled"]);
+        assert_eq!(question_words("status bus class"), ["status", "bus", "class"]);
+        assert!(question_words("the of and is").is_empty());
     }
 }

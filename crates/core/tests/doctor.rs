@@ -3,10 +3,14 @@
 //! Planted bug it catches: any change of `derive` that the draft does not follow makes the first test fail.
 
 use docket_core::doctor::{Check, Finding, Repair, Rows, examine};
-use docket_core::model::{Edge, EdgeId, EdgeKind, Item, ItemId, Project, Role};
+use docket_core::model::{
+    Brief, Edge, EdgeId, EdgeKind, Fence, Inbox, Item, ItemId, Project, Question, Role, Sections, Session,
+    SessionState, Text,
+};
 use docket_core::store::{Step, Unit};
 use docket_core::testing::World;
 use docket_core::testing::acts::{Act, Dice, perform, schemas};
+use docket_core::testing::rows::{question, session};
 use docket_core::workflow::Workflow;
 
 fn busy_world(workflow: Workflow, seed: u64) -> World {
@@ -23,7 +27,17 @@ fn look(world: &World) -> Vec<Finding> {
     let projects: Vec<Project> = world.projects.values().cloned().collect();
     let items: Vec<Item> = world.items.values().cloned().collect();
     let edges: Vec<Edge> = world.edges.values().cloned().collect();
-    examine(Rows { projects: &projects, items: &items, edges: &edges })
+    let briefs: Vec<(ItemId, Brief)> = world.briefs.clone().into_iter().collect();
+    let questions: Vec<Question> = world.questions.values().cloned().collect();
+    let sessions: Vec<Session> = world.sessions.values().cloned().collect();
+    examine(Rows {
+        projects: &projects,
+        items: &items,
+        edges: &edges,
+        briefs: &briefs,
+        questions: &questions,
+        sessions: &sessions,
+    })
 }
 
 fn checks(world: &World) -> Vec<Check> {
@@ -34,7 +48,9 @@ fn checks(world: &World) -> Vec<Check> {
 }
 
 fn any_item(world: &World) -> ItemId {
-    *world.items.keys().next().expect("an item")
+    // One about which nothing was said yet, so that whatever is said of it is damage.
+    let quiet = |item: &&Item| item.derived.sections.0 == 0 && !item.derived.inbox.waits() && item.attention.is_none();
+    world.items.values().find(quiet).expect("an item").id
 }
 
 #[test]
@@ -51,16 +67,41 @@ fn what_commands_made_agrees() {
 #[test]
 fn every_kind_of_damage_is_found() {
     type Damage = fn(&mut World, ItemId);
-    let damages: [(Check, Damage); 10] = [
+    let damages: [(Check, Damage); 18] = [
         (Check::Blockers, |world, id| item(world, id).derived.blockers += 1),
         (Check::Moot, |world, id| item(world, id).derived.moot += 1),
         (Check::Unblocks, |world, id| item(world, id).derived.unblocks += 1),
         (Check::Rank, |world, id| item(world, id).derived.rank += 1),
         (Check::Offered, |world, id| item(world, id).derived.offered ^= true),
+        (Check::Brief, |world, id| item(world, id).derived.sections.0 ^= Sections::OBJECTIVE),
+        (Check::Brief, |world, id| {
+            let objective = Some(Text::parse("a goal").expect("a text"));
+            world.briefs.insert(id, Brief { objective, ..Brief::default() });
+        }),
+        (Check::Inbox, |world, id| item(world, id).derived.inbox.0 ^= Inbox::QUESTION),
+        (Check::Inbox, |world, id| {
+            let asked = question(&world.items[&id], "which?");
+            world.questions.insert(asked.id, asked);
+        }),
+        (Check::Inbox, |world, id| item(world, id).attention = Some(Text::parse("look").expect("a text"))),
         (Check::Depth, |world, id| item(world, id).depth += 1),
         (Check::NextNumber, |world, _| world.projects.values_mut().for_each(|project| project.next_number = 1)),
         (Check::Parent, |world, id| item(world, id).parent = Some(id)),
         (Check::Status, |world, id| item(world, id).status = docket_core::testing::name("nowhere")),
+        (Check::Session, |world, id| {
+            let begun = Session { fence: Fence(99), ..session(&world.items[&id], "ann") };
+            world.sessions.insert(begun.id, begun);
+        }),
+        (Check::Session, |world, id| {
+            let ended = Session { state: SessionState::Finished, ..session(&world.items[&id], "ann") };
+            world.sessions.insert(ended.id, ended);
+        }),
+        (Check::Session, |world, id| {
+            for actor in ["ann", "bob"] {
+                let begun = session(&world.items[&id], actor);
+                world.sessions.insert(begun.id, begun);
+            }
+        }),
         (Check::Edge, |world, id| {
             let edge = an_edge(world, id, id);
             world.edges.insert(edge.id, edge);
@@ -98,6 +139,8 @@ fn the_repair_puts_right_what_it_can() {
         item.derived.blockers += 3;
         item.derived.rank -= 1;
         item.derived.offered ^= true;
+        item.derived.sections.0 ^= Sections::CRITERIA;
+        item.derived.inbox.0 ^= Inbox::ATTENTION;
         item.depth += 1;
     }
     for project in world.projects.values_mut() {

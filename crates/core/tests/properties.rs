@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use docket_core::Gate;
-use docket_core::model::{Role, Trigger};
+use docket_core::contract::{Stage, unproved};
+use docket_core::model::{Outcome, Role, Trigger};
 use docket_core::testing::World;
 use docket_core::testing::acts::{AGENTS, Act, KEYS, perform, schemas};
 use docket_core::workflow::{Lifecycle, Workflow};
@@ -31,12 +32,23 @@ fn act() -> impl Strategy<Value = Act> {
         2 => (n.clone(), any::<bool>(), who.clone()).prop_map(|(item, ttl, who)| Act::Claim { item, ttl, who }),
         2 => who.clone().prop_map(|who| Act::ClaimNext { who }),
         1 => (n.clone(), who.clone()).prop_map(|(item, who)| Act::Release { item, who }),
-        3 => (n.clone(), 0..KEYS.len(), any::<bool>(), who).prop_map(|(item, key, blank, who)| Act::Note { item, key, blank, who }),
+        3 => (n.clone(), 0..KEYS.len(), any::<bool>(), who.clone()).prop_map(|(item, key, blank, who)| Act::Note { item, key, blank, who }),
         1 => n.clone().prop_map(|item| Act::Unnote { item }),
         4 => (n.clone(), n.clone(), 0..6_usize, 0..5_usize).prop_map(|(from, to, kind, at)| Act::Link { from, to, kind, at }),
         1 => n.clone().prop_map(|item| Act::Unlink { item }),
         1 => (n.clone(), any::<bool>()).prop_map(|(item, recursive)| Act::Remove { item, recursive }),
-        1 => (n, any::<bool>()).prop_map(|(item, cancel)| Act::CloseTree { item, cancel }),
+        1 => (n.clone(), any::<bool>()).prop_map(|(item, cancel)| Act::CloseTree { item, cancel }),
+        3 => (n.clone(), 0..8_u8, any::<bool>(), who.clone()).prop_map(|(item, criteria, replace, who)| Act::Brief { item, criteria, replace, who }),
+        5 => (n.clone(), 1..5_u32, prop::bool::weighted(0.8), any::<bool>(), who.clone())
+            .prop_map(|(item, criterion, passed, human, who)| Act::Verify { item, criterion, passed, human, who }),
+        1 => (n.clone(), who.clone()).prop_map(|(item, who)| Act::Ask { item, who }),
+        1 => (n.clone(), any::<bool>()).prop_map(|(item, withdraw)| Act::Answer { item, withdraw }),
+        1 => (n.clone(), any::<bool>()).prop_map(|(item, on)| Act::Flag { item, on }),
+        1 => (n.clone(), who.clone()).prop_map(|(item, who)| Act::Remark { item, who }),
+        1 => (n.clone(), who.clone()).prop_map(|(item, who)| Act::Begin { item, who }),
+        1 => who.clone().prop_map(|who| Act::StartNext { who }),
+        2 => (n.clone(), any::<bool>(), any::<bool>(), who).prop_map(|(item, passed, preview, who)| Act::Finish { item, passed, preview, who }),
+        1 => (n, any::<bool>()).prop_map(|(item, cancel)| Act::CloseWhole { item, cancel }),
         1 => (1..1200_u32).prop_map(|seconds| Act::Pass { seconds }),
     ]
 }
@@ -47,8 +59,8 @@ fn workflow() -> impl Strategy<Value = Workflow> {
     (
         any::<bool>(),
         prop::collection::btree_set(
-            prop::sample::select(vec![Gate::Dependencies, Gate::Notes, Gate::Descendants]),
-            0..4,
+            prop::sample::select(vec![Gate::Dependencies, Gate::Notes, Gate::Criteria, Gate::Descendants]),
+            0..5,
         ),
         lifecycle,
         any::<bool>(),
@@ -82,8 +94,26 @@ proptest! {
             prop_assert!(world.events.len() > events || before.items == world.items);
             world.check();
             prop_assert!(one_holder_each(&world), "an agent holds more than it may");
+            if let Some(passed) = passed_unproved(&before, &world) {
+                prop_assert!(false, "{passed} passed the staged gate by {act:?}");
+            }
         }
     }
+}
+
+/// An item that an act brought into review, or to success, past a hard criterion that is not shown.
+fn passed_unproved(before: &World, after: &World) -> Option<String> {
+    after.items.values().find_map(|item| {
+        let gated = after.projects[&item.project].workflow.has_gate(Gate::Criteria);
+        let stage = match (item.role, item.outcome) {
+            (Role::Review, _) => Stage::Review,
+            (Role::Terminal, Some(Outcome::Success)) => Stage::Success,
+            _ => return None,
+        };
+        let moved = before.items.get(&item.id).is_none_or(|was| was.role != item.role || was.outcome != item.outcome);
+        let brief = after.briefs.get(&item.id)?;
+        (gated && moved && !unproved(brief, stage).is_empty()).then(|| item.title.to_string())
+    })
 }
 
 /// Claims beyond the cap: what an agent holds live, and what it may hold.

@@ -2,9 +2,9 @@
 //! committed and everything had been loaded anew. Planted bugs it was seen to catch: a slice that goes on being used
 //! after a claim has ended, and one that does not show what the new claims touch.
 
-use docket_core::command::{ClaimNext, Create, NewItem, Wanted};
+use docket_core::command::{BeginSession, CancelSession, ClaimNext, Create, Heartbeat, NewItem, Wanted};
 use docket_core::engine::{Call, Command, Decision};
-use docket_core::model::{ItemId, RequestId, Timestamp};
+use docket_core::model::{ItemId, RequestId, Runtime, SessionId, Timestamp};
 use docket_core::store::{AnswerKey, ChangeSet, Scope};
 use docket_core::testing::{World, name, title};
 use docket_core::workflow::{Schemas, Workflow};
@@ -157,4 +157,71 @@ fn a_slice_serves_only_those_who_choose_from_the_same_work() {
     let named = Scope { answer: Some(answer), ..scope(&bob, Wanted::default()) };
     assert!(!both.join(&named), "a request that may have been answered before");
     assert!(!Scope::default().join(&Scope::default()), "no ready work is chosen from");
+}
+
+/// Five agents with a session each, and their sessions.
+fn fleet() -> (World, Vec<SessionId>) {
+    let plain = Sketch { touches: Some(2), needs: None, demanding: false };
+    let mut world = world(&vec![plain; AGENTS.len()], 1);
+    let items: Vec<ItemId> = world.items.keys().copied().collect();
+    let begin = |(agent, item): (&&str, &ItemId)| {
+        let call = world.call(Some(agent));
+        let begin = BeginSession {
+            project: World::project(),
+            item: (*item).into(),
+            expected_actor: None,
+            runtime: Runtime::default(),
+            ttl: None,
+        };
+        world.run(&call, &begin).expect("a session").session.id
+    };
+    let sessions = AGENTS.iter().zip(&items).map(begin).collect();
+    (world, sessions)
+}
+
+#[test]
+fn signs_of_life_that_come_together_need_one_look_and_are_what_they_would_be_apart() {
+    for (passed, renewed) in [(10, false), (200, true)] {
+        let (mut apart, sessions) = fleet();
+        apart.pass(passed);
+        let mut at_once = apart.clone();
+        let calls: Vec<Call> = AGENTS.iter().map(|agent| apart.call(Some(agent))).collect();
+        let beat = |session: &SessionId| Heartbeat { session: *session, progress: None };
+        let mut scope = beat(&sessions[0]).scope(&calls[0]);
+        assert!(sessions[1..].iter().zip(&calls[1..]).all(|(session, call)| scope.join(&beat(session).scope(call))));
+        at_once.now = Timestamp::from_millis(at_once.now.as_millis() + 1);
+        let mut slice = at_once.slice(&scope);
+        let mut all = ChangeSet::default();
+        for (session, call) in sessions.iter().zip(&calls) {
+            let Ok(Decision::Done(changes, _)) = beat(session).decide(call, &slice) else { panic!("undecided") };
+            assert_eq!((changes.changed_sessions.len(), changes.events.len()), (1, 1));
+            assert_eq!(changes.changed_items.len(), usize::from(renewed), "a lease that is nearly whole is left alone");
+            assert!(slice.follow(&changes), "the next is decided over the same slice");
+            all.append(*changes);
+            apart.now = Timestamp::from_millis(slice.now.as_millis() - 1);
+            apart.run(call, &beat(session)).expect("a sign of life");
+        }
+        at_once.apply(&all);
+        at_once.check();
+        assert_eq!((&at_once.sessions, &at_once.items), (&apart.sessions, &apart.items));
+    }
+}
+
+#[test]
+fn nothing_else_is_shown_with_signs_of_life() {
+    let (mut world, sessions) = fleet();
+    let (ann, bob) = (world.call(Some("ann")), world.call(Some("bob")));
+    let beat = |session: &SessionId| Heartbeat { session: *session, progress: None };
+    let mut scope = beat(&sessions[0]).scope(&ann);
+    assert!(!scope.join(&beat(&sessions[0]).scope(&ann)), "the second sign of a session sees the first");
+    assert!(!scope.join(&next().scope(&bob)), "work that is chosen");
+    let named = Scope { items: vec![world.sessions[&sessions[1]].item.into()], ..beat(&sessions[1]).scope(&bob) };
+    assert!(!scope.join(&named), "an item by name");
+    assert!(!next().scope(&bob).join(&scope));
+    // What ends a session is not followed: the next has a look of its own.
+    let mut slice = world.slice(&scope);
+    let reason = docket_core::model::Text::parse("enough").expect("a text");
+    let cancel = CancelSession { session: sessions[0], reason };
+    let Ok(Decision::Done(changes, _)) = cancel.decide(&ann, &slice) else { panic!("undecided") };
+    assert!(!slice.follow(&changes));
 }

@@ -121,7 +121,9 @@ fn check_times(claims: &Value) -> Result<(), Failure> {
 fn explained(kind: &ErrorKind) -> Failure {
     match kind {
         ErrorKind::InvalidSignature => failure(FailureKind::Crypto, "the signature does not hold"),
-        ErrorKind::InvalidAlgorithm => failure(FailureKind::Crypto, "the key is not for this way of signing"),
+        ErrorKind::InvalidAlgorithm | ErrorKind::InvalidKeyFormat => {
+            failure(FailureKind::Crypto, "the key is not for this way of signing")
+        }
         ErrorKind::ExpiredSignature => failure(FailureKind::Claims, "exp lies in the past"),
         ErrorKind::ImmatureSignature => failure(FailureKind::Claims, "nbf lies in the future"),
         ErrorKind::InvalidIssuer => failure(FailureKind::Claims, "iss is not the issuer expected"),

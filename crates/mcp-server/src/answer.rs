@@ -1,5 +1,6 @@
 //! What a tool call answers: the same JSON twice, as text for readers and as structured content for programs.
 
+use docket_core::Kind;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
@@ -24,6 +25,16 @@ impl Answer {
     /// An answer that says why nothing was done.
     pub fn failure<T: Serialize>(body: &T) -> Self {
         Self::build(body, true)
+    }
+
+    /// How the call ended: `ok`, or the kind of its failure.
+    pub(crate) fn outcome(&self) -> &'static str {
+        if !self.is_error {
+            return docket_core::span::outcome(None);
+        }
+        let kind = self.structured["error"]["kind"].as_str();
+        let known = [Kind::Transient, Kind::Permanent, Kind::Shedding].map(Kind::as_str);
+        known.into_iter().find(|known| Some(*known) == kind).unwrap_or(Kind::Permanent.as_str())
     }
 
     fn build<T: Serialize>(body: &T, is_error: bool) -> Self {

@@ -49,6 +49,14 @@ impl Fields {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
+    /// Refuses what was given and not read: whoever sends it takes it to mean something.
+    pub(crate) fn end(&self) -> Result<(), Error> {
+        let Some(name) = self.map.keys().next() else { return Ok(()) };
+        let field = self.at(&echo(name));
+        let message = format!("{field} does not go with the rest of this call: leave it out");
+        Err(Error::validation(Reason::BadValue, message).at(field))
+    }
+
     /// Whether a field is there at all, `null` included.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.map.contains_key(name)
@@ -183,6 +191,16 @@ impl Fields {
             Some(Value::Array(list)) => Ok(Some(list)),
             Some(other) => Err(wrong_type(&self.at(name), "a native JSON array", &other)),
         }
+    }
+
+    /// A list of places, counted from 0; empty where nothing is said.
+    pub(crate) fn indices(&mut self, name: &str) -> Result<Vec<usize>, Error> {
+        let list = self.list(name)?.unwrap_or_default();
+        let read = |(index, value): (usize, &Value)| {
+            let place = value.as_u64().and_then(|place| usize::try_from(place).ok());
+            place.ok_or_else(|| wrong_type(&format!("{}[{index}]", self.at(name)), "an index, counted from 0", value))
+        };
+        list.iter().enumerate().map(read).collect()
     }
 
     /// A list of texts, each parsed into a type.

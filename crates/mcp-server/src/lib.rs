@@ -5,15 +5,24 @@
 //! crate writes to standard output but the protocol itself.
 
 mod answer;
+mod args;
 mod dialects;
+mod elicit;
+mod elicit_checks;
 mod input;
+mod native;
+mod offers;
+mod parent_memory;
+mod progress;
 mod server;
 mod session;
 mod surface;
 mod transport;
+mod watch;
 
 pub use answer::Answer;
+pub use elicit::Elicited;
 pub use server::DocketServer;
 pub use session::{Session, Settings};
-pub use surface::{Calling, Surface, surface, surfaces};
-pub use transport::{HttpEndpoint, LINE_BYTES, ServeError, serve, serve_stdio};
+pub use surface::{Calling, Completing, Getting, Surface, Watch, names_projects, surface, surfaces};
+pub use transport::{HttpEndpoint, LINE_BYTES, ServeError, StatelessHttp, serve, serve_stdio};

@@ -10,11 +10,14 @@ use docket_core::model::{
     VerificationStatus,
 };
 use docket_core::proof::ProofVerifier;
+use docket_core::prove::Listener;
 use docket_core::store::ProjectRef;
 use docket_core::{Engine, Error, Reason};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 use uuid::Uuid;
+
+use crate::elicit::Person;
 
 /// What a connection is made with. The composition root fills it in.
 #[derive(Clone, Debug)]
@@ -42,6 +45,8 @@ pub struct Session {
     prefixes: SharedKeys,
     /// How far the actors of the call at hand were checked.
     checked: Arc<BTreeMap<Shown, Verification>>,
+    /// Who sits at the other end, where that can be asked.
+    person: Option<Person>,
 }
 
 /// What items are called. A project's prefix never changes, so each is read once, for all who share this.
@@ -69,7 +74,24 @@ impl Session {
 
     /// The same for one of many that share what they know of keys.
     pub(crate) fn sharing(settings: Settings, prefixes: SharedKeys) -> Self {
-        Self { settings, prefixes, checked: Arc::default() }
+        Self { settings, prefixes, checked: Arc::default(), person: None }
+    }
+
+    /// The same with a person at the other end.
+    pub(crate) fn with_person(self, person: Option<Person>) -> Self {
+        Self { person, ..self }
+    }
+
+    /// The same with somebody who is told while checks run.
+    pub(crate) fn telling(self, listener: Option<Arc<dyn Listener>>) -> Self {
+        let Some(listener) = listener else { return self };
+        let engine = self.settings.engine.telling(listener);
+        Self { settings: Settings { engine, ..self.settings }, ..self }
+    }
+
+    /// The person at the other end, where a form can be shown.
+    pub(crate) fn person(&self) -> Option<&Person> {
+        self.person.as_ref()
     }
 
     /// Whether the caller may do this at all.
@@ -109,14 +131,29 @@ impl Session {
     /// The circumstances of one request, with fresh randomness for the ids it makes.
     pub fn call(&self, by: Option<Attribution>, request: Option<RequestId>) -> Call {
         Call {
-            principal: self.settings.principal.clone(),
             by: by.or_else(|| self.settings.actor.clone()),
             policy: self.settings.policy,
             request,
-            requester: None,
-            access: Arc::default(),
-            seed: Uuid::new_v4().as_u128(),
+            ..Call::new(self.settings.principal.clone(), Uuid::new_v4().as_u128())
         }
+    }
+
+    /// Gives up the runs of checks that a call was at which nobody waits for any more, beside the connection.
+    pub(crate) fn give_up_runs(&self) {
+        let (engine, call) = (self.settings.engine.clone(), self.call(None, None));
+        if !engine.runs_checks() {
+            return;
+        }
+        tokio::spawn(async move {
+            if let Err(error) = engine.give_up_dropped_runs(&call).await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "a run that nobody wants was not given up");
+            }
+        });
+    }
+
+    /// Who holds what this connection claims.
+    pub(crate) fn holder(&self) -> Result<Name, Error> {
+        self.call(None, None).holder().cloned()
     }
 
     /// The same where the parts of a request state actors of their own. The first of them says whose request id it is,

@@ -3,19 +3,81 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use docket_core::Engine;
-use docket_core::model::{DegradedMode, Event, ItemId, Name, Note, NoteId, Project};
+use docket_core::model::{
+    DegradedMode, Entry, EntryId, Event, ItemId, Name, Note, NoteId, Project, ProjectId, Run, RunId, SessionId,
+};
 use docket_core::store::{
-    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store,
-    StoreError, Unit, Visible,
+    ChildTally, ClaimTally, EntryFilter, EventFilter, Filter, Found, Heading, Library, Listed, Postings, ProjectRef,
+    RunFilter, ScanPage, ScanTable, Scope, SessionFilter, Sketches, Slice, Store, StoreError, Unit, Visible, Walked,
 };
 use docket_mcp_server::{LINE_BYTES, Settings, serve, surface};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
 struct NoStore;
+
+#[async_trait]
+impl Library for NoStore {
+    async fn places(&self, _: &EntryFilter, _: usize) -> Result<Vec<ProjectId>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn postings(
+        &self,
+        _: &[ProjectId],
+        _: &[String],
+        _: &[Heading],
+        _: usize,
+    ) -> Result<Vec<Postings>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn having(&self, _: &[(EntryId, String)]) -> Result<Vec<(usize, bool)>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn having_all(
+        &self,
+        _: &[ProjectId],
+        _: &[Vec<String>],
+        _: &[Heading],
+        _: usize,
+        _: usize,
+    ) -> Result<Vec<Walked>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn headed(&self, _: &[ProjectId], _: &Heading, _: usize) -> Result<Walked, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn list_entries(
+        &self,
+        _: &[ProjectId],
+        _: &[Heading],
+        _: Option<EntryId>,
+        _: usize,
+        _: usize,
+    ) -> Result<Listed, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn pending(&self, _: usize) -> Result<Vec<Entry>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn sketches(&self, _: u64, _: u64, _: usize) -> Result<Sketches, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn vectors(&self, _: &[EntryId]) -> Result<Vec<(EntryId, Vec<f32>)>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+}
 
 #[async_trait]
 impl Store for NoStore {
@@ -39,11 +101,27 @@ impl Store for NoStore {
         Err(StoreError::Busy(None))
     }
 
+    async fn next_expiry(&self, _: &ProjectRef, _: &Visible) -> Result<Option<Duration>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn runs(&self, _: &RunFilter) -> Result<Vec<Run>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn run_log(&self, _: RunId, _: &Visible) -> Result<Option<String>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
     async fn notes(&self, _: &[NoteId], _: &Visible) -> Result<Vec<Note>, StoreError> {
         Err(StoreError::Busy(None))
     }
 
     async fn events(&self, _: &EventFilter) -> Result<Vec<Event>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn sessions(&self, _: &SessionFilter) -> Result<Vec<SessionId>, StoreError> {
         Err(StoreError::Busy(None))
     }
 
@@ -61,6 +139,10 @@ impl Store for NoStore {
 
     async fn scan(&self, _: ScanTable, _: Option<String>) -> Result<ScanPage, StoreError> {
         Err(StoreError::Busy(None))
+    }
+
+    fn asked(&self) -> u64 {
+        0
     }
 }
 
@@ -131,7 +213,7 @@ impl Wire {
 async fn a_line_that_is_too_long_is_answered_and_passed_over_to_its_end() {
     let mut wire = Wire::open().await;
     let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","pad":"{}"}}"#, "x".repeat(LINE_BYTES));
-    assert_eq!(wire.error(&long).await, (-32600, Value::Null));
+    assert_eq!(wire.error(&long).await, (-32600, json!(1)), "whoever waits for it hears of it");
     wire.still_serves().await;
     let longer = "x".repeat(3 * LINE_BYTES);
     assert_eq!(wire.error(&longer).await, (-32600, Value::Null));
@@ -198,7 +280,7 @@ async fn a_client_that_never_reads_is_not_read_from_for_ever() {
     let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }).to_string();
     let line = |id: usize| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
     let flood = format!("{hello}\n{}", (1..100_000).map(line).collect::<String>());
-    let sent = tokio::time::timeout(std::time::Duration::from_secs(2), write.write_all(flood.as_bytes())).await;
+    let sent = tokio::time::timeout(Duration::from_secs(2), write.write_all(flood.as_bytes())).await;
     assert!(sent.is_err(), "the server reads on although nobody takes its answers");
     server.abort();
 }

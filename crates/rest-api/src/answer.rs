@@ -158,28 +158,6 @@ pub(crate) fn with_version(mut response: Response, version: u64) -> Response {
     response
 }
 
-/// What is in the middle of a list: where the next page begins. Callers hand it back as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cursor(pub(crate) usize);
-
-impl Cursor {
-    /// As it goes over the wire.
-    pub(crate) fn text(&self) -> String {
-        format!("p{:x}", self.0)
-    }
-
-    /// Reads one that was given out.
-    pub(crate) fn parse(text: Option<&str>) -> Result<usize, Error> {
-        let Some(text) = text else { return Ok(0) };
-        text.strip_prefix('p')
-            .and_then(|hex| usize::from_str_radix(hex, 16).ok())
-            .filter(|at| *at < 1 << 40)
-            .ok_or_else(|| {
-                Error::validation(Reason::BadValue, "cursor must be one that a page before gave out").at("cursor")
-            })
-    }
-}
-
 /// How many rows a page has.
 pub(crate) fn page(limit: Option<i64>, default: usize) -> Result<usize, Error> {
     let Some(limit) = limit else { return Ok(default) };

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
-use docket_core::model::{ProjectId, Slug};
+use docket_core::model::{Project, ProjectId, Slug};
 use docket_core::store::ProjectRef;
-use docket_core::{Code, Engine, Error, Kind, Reason};
+use docket_core::{Engine, Error};
 use tokio::sync::{Semaphore, watch};
 
 use crate::endpoint::Endpoint;
+use crate::feed::Feed;
 use crate::gate::{Caller, Gatekeeper};
 use crate::hosts::Hosts;
 use crate::keys::KeyBook;
@@ -31,7 +32,12 @@ pub struct Settings {
     pub project: Option<ProjectId>,
     /// What answers at `/mcp`.
     pub mcp: Option<Arc<dyn Endpoint>>,
+    /// Makes the span of a call a part of the trace that its headers name, where traces are collected.
+    pub adopt: Option<Adopt>,
 }
+
+/// Ties the span of a call to what its headers say of the caller's own trace.
+pub type Adopt = fn(&tracing::Span, &http::HeaderMap);
 
 impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -54,9 +60,12 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) project: Option<ProjectId>,
     pub(crate) mcp: Option<Arc<dyn Endpoint>>,
+    pub(crate) adopt: Option<Adopt>,
     pub(crate) keys: KeyBook,
     pub(crate) metrics: Metrics,
     pub(crate) turns: Turns,
+    /// Events as they happen, read once for all who follow them.
+    pub(crate) feed: Arc<Feed>,
     /// An import or export holds all its rows in memory: one at a time.
     pub(crate) exchange: Semaphore,
     /// Whether the server was told to stop; waiters look at it.
@@ -74,13 +83,16 @@ impl App {
     /// A server's routes.
     pub fn new(settings: Settings) -> Self {
         let limits = settings.limits;
+        let feed = Feed::new(settings.engine.clone());
         let shared = Arc::new(Shared {
+            feed,
             engine: settings.engine,
             gate: settings.gate,
             hosts: settings.hosts,
             limits,
             project: settings.project,
             mcp: settings.mcp,
+            adopt: settings.adopt,
             keys: KeyBook::default(),
             metrics: Metrics::default(),
             turns: Turns::new(limits.in_flight, limits.waiters, limits.turn),
@@ -93,16 +105,16 @@ impl App {
 }
 
 impl Shared {
-    /// Whether the store answers and the server is not stopping.
+    /// Whether the store can be read and written, and the server is not stopping.
     pub(crate) async fn is_ready(&self) -> bool {
         if *self.stopping.borrow() {
             return false;
         }
-        let answered = tokio::time::timeout(crate::limits::READY_TIMEOUT, self.engine.head()).await;
-        let ready = matches!(answered, Ok(Ok(_)));
+        let answered = tokio::time::timeout(crate::limits::READY_TIMEOUT, self.engine.ready()).await;
+        let ready = matches!(answered, Ok(Ok(())));
         // Said once, not at every look of a load balancer.
         if !ready && !self.warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!("the store does not answer");
+            tracing::warn!("the store does not answer, or takes no writes");
         } else if ready && self.warned.swap(false, Ordering::Relaxed) {
             tracing::warn!("the store answers again");
         }
@@ -120,23 +132,21 @@ impl Shared {
     pub(crate) async fn scope(&self, caller: &Caller, named: Option<&Slug>) -> Result<ProjectRef, Error> {
         let Some(slug) = named else { return Ok(ProjectRef::Any) };
         let projects = caller.engine.projects().await?;
-        let found = projects.iter().find(|project| project.slug == *slug);
+        let found = projects.iter().find(|project| is_meant(project, slug));
         found.map(|project| ProjectRef::Id(project.id)).ok_or_else(|| no_project(slug))
     }
 
     /// The project of a write that needs one: the one named, the one served, or the only one the caller sees.
     pub(crate) async fn project(&self, caller: &Caller, named: Option<&Slug>) -> Result<ProjectRef, Error> {
         if let Some(slug) = named {
-            return Ok(ProjectRef::Slug(slug.clone()));
+            // An id reads like a slug.
+            let id = slug.as_str().parse::<ProjectId>();
+            return Ok(id.map_or_else(|_| ProjectRef::Slug(slug.clone()), ProjectRef::Id));
         }
         if let Some(id) = self.project {
             return Ok(ProjectRef::Id(id));
         }
-        match caller.engine.projects().await?.as_slice() {
-            [only] => Ok(ProjectRef::Id(only.id)),
-            [] => Err(project_required("there is no project yet: make one")),
-            _ => Err(project_required("there are several projects: say which one is meant")),
-        }
+        caller.engine.select_project(None, &ProjectRef::Any).await
     }
 }
 
@@ -145,6 +155,7 @@ pub(crate) fn no_project(slug: &Slug) -> Error {
     Error::not_found(format!("no project \"{slug}\"")).at("project")
 }
 
-fn project_required(message: &str) -> Error {
-    Error::new(Kind::Permanent, Code::ProjectRequired, Reason::ProjectRequired, message).at("project")
+/// Whether a caller who writes this means the project: it goes by its slug and by its id.
+pub(crate) fn is_meant(project: &Project, named: &Slug) -> bool {
+    project.slug == *named || project.id.to_string() == named.as_str()
 }

@@ -8,35 +8,43 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use docket_core::span::{self, OUTCOME, TARGET};
 use docket_core::{Error, Reason};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use tracing::Instrument;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use crate::app::Shared;
 use crate::failure::{Envelope, Failure, Told};
-use crate::gate::Denied;
+use crate::gate::{Caller, Denied};
 use crate::limits::REQUEST_NAME;
-use crate::turn::Turn;
+use crate::turn::{Turn, WhileChecksRun};
 
 /// The request's name, in both directions.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The outermost layer.
-pub(crate) async fn front(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+pub(crate) async fn front(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let name = request_name(request.headers());
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map_or("none", |path| path.as_str()).to_owned();
     let span = tracing::info_span!("request", id = %name, %method, route = %route);
+    let call = call_span(&shared, &request, &name, &route);
+    if !call.is_disabled() {
+        // What answers in a task of its own finds it here.
+        request.extensions_mut().insert(call.clone());
+    }
     let answered = async {
         match shared.hosts.check(request.uri(), request.headers()).and_then(|()| check_head(&shared, &request)) {
             Ok(()) => next.run(request).await,
             Err(failure) => failure.into_response(),
         }
     };
-    let response = answered.instrument(span.clone()).await;
+    let response = answered.instrument(span.clone()).instrument(call.clone()).await;
     let response = finish(response, &name, &method);
+    record(&call, &response);
     let (status, took) = (response.status(), begun.elapsed());
     shared.metrics.answered(&method, &route, status.as_u16(), took);
     span.in_scope(|| {
@@ -48,6 +56,40 @@ pub(crate) async fn front(State(shared): State<Arc<Shared>>, request: Request, n
         }
     });
     response
+}
+
+/// The span of a call, for whoever collects traces.
+fn call_span(shared: &Shared, request: &Request, name: &str, route: &str) -> Span {
+    let method = request.method();
+    let span = tracing::info_span!(
+        target: TARGET,
+        "call",
+        otel.name = %format_args!("{method} {route}"),
+        otel.kind = "server",
+        otel.status_code = Empty,
+        http.request.method = %method,
+        http.route = route,
+        http.response.status_code = Empty,
+        docket.request.id = name,
+        docket.outcome = Empty,
+    );
+    if let Some(adopt) = shared.adopt {
+        adopt(&span, request.headers());
+    }
+    span
+}
+
+fn record(call: &Span, response: &Response) {
+    let status = response.status();
+    let outcome = match response.extensions().get::<Arc<Error>>() {
+        Some(error) => error.kind.as_str(),
+        None if status.is_client_error() || status.is_server_error() => docket_core::Kind::Permanent.as_str(),
+        None => span::outcome(None),
+    };
+    call.record(OUTCOME, outcome).record("http.response.status_code", status.as_u16());
+    if status.is_server_error() {
+        call.record("otel.status_code", "ERROR");
+    }
 }
 
 /// The layer of what works on the database: a turn, then a caller.
@@ -71,6 +113,12 @@ async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Turn), Fa
         }
         Denied::Refused(error) => error.into(),
     })?;
+    let caller = if caller.engine.runs_checks() {
+        let listener = Arc::new(WhileChecksRun::new(turn.clone()));
+        Caller { engine: caller.engine.telling(listener), ..caller }
+    } else {
+        caller
+    };
     parts.extensions.insert(caller);
     parts.extensions.insert(turn.clone());
     Ok((Request::from_parts(parts, body), turn))

@@ -32,13 +32,10 @@ impl Caller {
     /// The circumstances of one request, with fresh randomness for the ids it makes.
     pub fn call(&self, request: Option<RequestId>) -> Call {
         Call {
-            principal: self.principal.clone(),
             by: self.by.clone(),
             policy: self.policy,
             request,
-            requester: None,
-            access: Arc::default(),
-            seed: uuid::Uuid::new_v4().as_u128(),
+            ..Call::new(self.principal.clone(), uuid::Uuid::new_v4().as_u128())
         }
     }
 }

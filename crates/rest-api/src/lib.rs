@@ -11,6 +11,7 @@ mod docs;
 mod endpoint;
 mod extract;
 mod failure;
+mod feed;
 mod front;
 mod gate;
 mod hosts;
@@ -22,7 +23,7 @@ mod routes;
 mod serve;
 mod turn;
 
-pub use app::{App, Settings};
+pub use app::{Adopt, App, Settings};
 pub use endpoint::{Answering, Endpoint};
 pub use gate::{Caller, Denied, Gatekeeper, LocalUser, Resource, stated_actor};
 pub use hosts::Hosts;

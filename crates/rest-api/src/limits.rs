@@ -53,9 +53,19 @@ impl Default for Limits {
     }
 }
 
+/// Most requests that look at the store at a time before they begin to wait: the store reads no faster when more do.
+pub(crate) const LOOKING: usize = 32;
+/// How long a live stream may stand in line before it begins.
+pub(crate) const STREAM_PATIENCE: Duration = Duration::from_secs(10);
+/// Most events that are kept for those who follow them and have not taken them yet.
+pub(crate) const FEED_EVENTS: usize = 256;
+/// The same, in bytes of what is sent; the newest event is kept whatever its size.
+pub(crate) const FEED_BYTES: usize = 1024 * 1024;
+/// How long to leave the store alone after it failed to show events.
+pub(crate) const FEED_REST: Duration = Duration::from_millis(500);
 /// How often a stream without events says that it is alive.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Longest pause between two looks of one stream at what was committed, so that a burst is read at once.
+/// Pause between two looks at what was committed, so that a burst is read at once.
 pub(crate) const STREAM_PAUSE: Duration = Duration::from_millis(20);
 /// When somebody who was turned away should come again.
 pub(crate) const RETRY_MS: u64 = 1000;

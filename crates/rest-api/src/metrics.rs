@@ -20,6 +20,19 @@ pub(crate) struct Metrics {
     pub(crate) lagged: AtomicU64,
 }
 
+/// What is not counted here, as it is at the moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now {
+    /// Requests under way.
+    pub(crate) in_flight: usize,
+    /// Requests that wait.
+    pub(crate) waiting: usize,
+    /// Whether requests can be worked on.
+    pub(crate) ready: bool,
+    /// How often the store has asked its database.
+    pub(crate) asked: u64,
+}
+
 #[derive(Debug, Default)]
 struct Durations {
     buckets: [u64; BUCKETS.len()],
@@ -63,21 +76,27 @@ impl Metrics {
     }
 
     /// All counts in Prometheus' text form.
-    pub(crate) fn render(&self, in_flight: usize, waiting: usize, ready: bool) -> String {
+    pub(crate) fn render(&self, now: &Now) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
-        _ = self.write(&mut text, in_flight, waiting, ready);
+        _ = self.write(&mut text, now);
         text
     }
 
-    fn write(&self, text: &mut String, in_flight: usize, waiting: usize, ready: bool) -> std::fmt::Result {
+    fn write(&self, text: &mut String, now: &Now) -> std::fmt::Result {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         for (name, kind, about, value) in [
-            ("docket_ready", "gauge", "Whether the store answers and the server is not stopping.", u64::from(ready)),
-            ("docket_http_requests_in_flight", "gauge", "Requests under way.", in_flight as u64),
-            ("docket_http_waiters", "gauge", "Requests that wait for work or events.", waiting as u64),
+            (
+                "docket_ready",
+                "gauge",
+                "Whether the store answers and the server is not stopping.",
+                u64::from(now.ready),
+            ),
+            ("docket_http_requests_in_flight", "gauge", "Requests under way.", now.in_flight as u64),
+            ("docket_http_waiters", "gauge", "Requests that wait for work or events.", now.waiting as u64),
             ("docket_http_event_streams", "gauge", "Live event streams.", load(&self.streams)),
             ("docket_http_connections", "gauge", "Open connections.", load(&self.connections)),
+            ("docket_store_asked_total", "counter", "Round trips to the database, to read and to write.", now.asked),
             (
                 "docket_http_connections_refused_total",
                 "counter",

@@ -25,11 +25,16 @@ const FAILURES: [(&str, &str); 13] = [
     ("507", "The disk is full: reads go on meanwhile"),
 ];
 
-const TAGS: [(&str, &str); 12] = [
+const TAGS: [(&str, &str); 17] = [
     ("items", "Work items: the one type of node, in a tree and a graph"),
     ("trees", "Whole trees at once"),
     ("queue", "Ready work, what is not ready, and why"),
     ("claims", "Leases: at most one live claim on an item"),
+    ("sessions", "Attempts at items: begun, heard of, ended, and how they fare"),
+    ("contract", "Briefs, acceptance criteria and how far they are shown"),
+    ("checks", "What is run, attested or looked up before an item counts as done, and the runs of it"),
+    ("people", "Questions, comments, links, and what waits for a person"),
+    ("knowledge", "What was learned, and what answers a question"),
     ("notes", "Keyed documents on items, which gates may ask for"),
     ("edges", "What waits for what"),
     ("events", "What was done, by whom, as pages and live"),
@@ -99,8 +104,13 @@ fn add_components(document: &mut Value) {
 
 /// What parameters are made of: only bodies bring their parts along.
 fn add_parameters(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)>) {
-    use docket_core::model::{EdgeId, EdgeKind, ItemRef, Name, Priority, Role, Slug, Tag, Timestamp, Verb};
+    use docket_core::model::{
+        EdgeId, EdgeKind, EntryId, Health, ItemRef, LinkId, Name, Priority, QuestionId, Role, SessionId, SessionState,
+        Slug, Source, Tag, Timestamp, Verb,
+    };
     use docket_core::store::{ClaimState, Order, SortBy};
+
+    use crate::routes::{Include, Reading};
     macro_rules! add {
         ($($name:ty),* $(,)?) => {
             $(schemas.push((
@@ -109,7 +119,11 @@ fn add_parameters(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::open
             ));)*
         };
     }
-    add!(ClaimState, EdgeId, EdgeKind, ItemRef, Name, Order, Priority, Role, Slug, SortBy, Tag, Timestamp, Verb);
+    add!(
+        ClaimState, EdgeId, EdgeKind, EntryId, ItemRef, LinkId, Name, Order, Priority, QuestionId, Role, Slug, SortBy,
+        Source, Tag, Timestamp, Verb
+    );
+    add!(Health, Include, Reading, SessionId, SessionState);
 }
 
 fn add_to_operations(document: &mut Value) {
@@ -174,6 +188,13 @@ fn operation_id(method: &str, path: &str, name: &str) -> String {
 fn sample(method: &str, path: &str, operation: &Value) -> String {
     let mut address = path.replace("{id}", "DEFA-1").replace("{key}", "plan").replace("{slug}", "default");
     address = address.replace("{edge}", "0199f3a2-7c1e-7d3b-8f00-2a4b5c6d7e8f");
+    address =
+        address.replace("{question}", "01K7SA4Z0C8R5QY3M2B1N0V9XT").replace("{link}", "01K7SA4Z0C8R5QY3M2B1N0V9XT");
+    address = address
+        .replace("{entry}", "01K7SA4Z0C8R5QY3M2B1N0V9XT")
+        .replace("/knowledge/plan", "/knowledge/01K7SA4Z0C8R5QY3M2B1N0V9XT");
+    address = address.replace("{session}", "01K7SA4Z0C8R5QY3M2B1N0V9XT");
+    address = address.replace("{run}", "01K7SA4Z0C8R5QY3M2B1N0V9XT").replace("{index}", "0");
     address = address.replace("{name}", if path.starts_with("/workflows") { "standard" } else { "default" });
     let mut query: Vec<String> = Vec::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {

@@ -6,6 +6,7 @@ use docket_core::store::StoreError;
 mod code {
     pub(super) const CONNECTION_CLASS: &str = "08";
     pub(super) const TAKEN: &str = "23505";
+    pub(super) const DANGLING: &str = "23503";
     pub(super) const READ_ONLY: &str = "25006";
     pub(super) const AUTHORISATION_CLASS: &str = "28";
     pub(super) const NO_SUCH_DATABASE: &str = "3D000";
@@ -55,7 +56,7 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     if code == code::DISK_FULL {
         StoreError::Full(Some(error.into()))
     } else if code == code::READ_ONLY {
-        StoreError::ReadOnly(Some(error.into()))
+        StoreError::Standby(Some(error.into()))
     } else if code.starts_with(code::TRANSACTION_CLASS) {
         StoreError::Conflict
     } else if code == code::LOCK_NOT_AVAILABLE || code.starts_with(code::RESOURCES_CLASS) {
@@ -78,7 +79,7 @@ pub(crate) fn open_error(error: sqlx::Error, user: &str, place: &str) -> StoreEr
             "the server has no such database ({said}): make it with CREATE DATABASE ... ENCODING 'UTF8'"
         )),
         Some(code) if code == code::NO_PRIVILEGE => StoreError::Unfit(no_privilege(user, &said)),
-        None if matches!(error, sqlx::Error::Tls(_)) => StoreError::Unfit(format!(
+        None if is_about_encryption(&error, place) => StoreError::Unfit(format!(
             "no encrypted connection to {place} could be made ({error}): check sslmode and sslrootcert in the address"
         )),
         None if is_lost(&error) => StoreError::Away(format!("{place}: {error}")),
@@ -92,6 +93,23 @@ pub(crate) fn no_privilege(user: &str, said: &str) -> String {
         "the role \"{user}\" lacks a privilege ({said}): let it own the schema, or GRANT it CREATE and USAGE on the schema \
          and SELECT, INSERT, UPDATE, DELETE on all tables and sequences in it"
     )
+}
+
+/// Whether a connection could not be encrypted as wanted: the certificate is not believed, or there is none.
+fn is_about_encryption(error: &sqlx::Error, place: &str) -> bool {
+    use std::io::ErrorKind;
+    // A socket is a file, too.
+    let by_network = !place.starts_with("postgres:///");
+    match error {
+        sqlx::Error::Tls(_) => true,
+        // What is wrong with a certificate is told as data that makes no sense, and of a file of ours as of any file.
+        sqlx::Error::Io(error) => match error.kind() {
+            ErrorKind::InvalidData => true,
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => by_network,
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Whether the server, or the way to it, is gone.
@@ -108,9 +126,10 @@ pub(crate) fn is_conflict(error: &sqlx::Error) -> bool {
     code_of(error).is_some_and(|code| code.starts_with(code::TRANSACTION_CLASS))
 }
 
-/// Whether a row was not written because another has what must be its own, such as its number.
+/// Whether a row was not written because another has what must be its own, such as its number, or because one that it refers to
+/// is gone.
 pub(crate) fn is_taken(error: &sqlx::Error) -> bool {
-    code_of(error).is_some_and(|code| code == code::TAKEN)
+    code_of(error).is_some_and(|code| code == code::TAKEN || code == code::DANGLING)
 }
 
 pub(crate) fn corrupt(what: impl Into<String>) -> StoreError {

@@ -7,6 +7,7 @@
 mod admin;
 mod context;
 mod error;
+mod library;
 mod migrate;
 mod options;
 #[cfg(feature = "plant")]
@@ -25,12 +26,13 @@ mod writer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use docket_core::model::{Event, ItemId, Note, NoteId, Project};
+use docket_core::model::{Event, ItemId, Note, NoteId, Project, Run, RunId, SessionId};
 use docket_core::store::{
-    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store,
-    StoreError, Unit, Visible,
+    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, RunFilter, ScanPage, ScanTable, Scope,
+    SessionFilter, Slice, Store, StoreError, Unit, Visible,
 };
 
 pub use admin::Frozen;
@@ -132,6 +134,10 @@ impl Store for PostgresStore {
         read::tally_claims(&mut *self.lease().await?, &self.context, project, visible).await
     }
 
+    async fn next_expiry(&self, project: &ProjectRef, visible: &Visible) -> Result<Option<Duration>, StoreError> {
+        read::next_expiry(&mut *self.lease().await?, &self.context, project, visible).await
+    }
+
     async fn notes(&self, ids: &[NoteId], visible: &Visible) -> Result<Vec<Note>, StoreError> {
         read::notes_by_id(&mut *self.lease().await?, ids, visible).await
     }
@@ -140,12 +146,39 @@ impl Store for PostgresStore {
         read::read_events(&mut *self.lease().await?, filter).await
     }
 
+    async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionId>, StoreError> {
+        read::find_sessions(&mut *self.lease().await?, filter).await
+    }
+
+    async fn runs(&self, filter: &RunFilter) -> Result<Vec<Run>, StoreError> {
+        read::read_runs(&mut *self.lease().await?, filter).await
+    }
+
+    async fn run_log(&self, run: RunId, visible: &Visible) -> Result<Option<String>, StoreError> {
+        read::read_log(&mut *self.lease().await?, run, visible).await
+    }
+
     async fn head(&self) -> Result<u64, StoreError> {
         Ok(self.watch.look().await?.number)
     }
 
+    async fn ready(&self) -> Result<(), StoreError> {
+        let mut script = script::Script::default();
+        // Not the transaction's own setting: behind a pooler our reads are transactions that only read.
+        script.set(
+            "SELECT (pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean)::text"
+                .to_owned(),
+        );
+        let takes_no_writes: bool = self.ask(script).await?;
+        if takes_no_writes { Err(StoreError::Standby(None)) } else { Ok(()) }
+    }
+
     async fn changed(&self, after: u64) -> Result<u64, StoreError> {
         self.watch.changed(after).await
+    }
+
+    fn keys_mark(&self) -> Option<u64> {
+        self.watch.keys_mark()
     }
 
     async fn projects(&self) -> Result<Vec<Project>, StoreError> {
@@ -154,5 +187,9 @@ impl Store for PostgresStore {
 
     async fn scan(&self, table: ScanTable, after: Option<String>) -> Result<ScanPage, StoreError> {
         read::scan(&mut *self.lease().await?, table, after.as_deref()).await
+    }
+
+    fn asked(&self) -> u64 {
+        self.round_trips()
     }
 }

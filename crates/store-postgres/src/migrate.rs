@@ -16,12 +16,16 @@ use crate::queue::MIGRATION_LOCK;
 use crate::script::Script;
 
 /// Every migration, in order; the schema version is their number.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("../../../migrations/postgres/0001_init.sql"),
     include_str!("../../../migrations/postgres/0002_keys.sql"),
+    include_str!("../../../migrations/postgres/0003_contract.sql"),
+    include_str!("../../../migrations/postgres/0004_checks.sql"),
+    include_str!("../../../migrations/postgres/0005_sessions.sql"),
+    include_str!("../../../migrations/postgres/0006_knowledge.sql"),
 ];
 /// The newest schema that this program knows.
-pub(crate) const SCHEMA_VERSION: i64 = 2;
+pub(crate) const SCHEMA_VERSION: i64 = 6;
 
 /// What is asked of a database, in the order of [`Found`]. The table of ours cannot be named before it is known to be there.
 const LOOK: &str = "SELECT json_build_array(current_setting('server_version_num')::bigint, \
@@ -44,11 +48,21 @@ struct Found {
     standby: bool,
 }
 
-/// What is asked of a database that is ours.
+/// What is asked of a database that is ours. Some tables came later than the others: what is not there needs no privilege.
 const LOOK_INSIDE: &str = "SELECT json_build_array((SELECT version FROM docket), \
-    has_table_privilege('items', 'SELECT') AND has_table_privilege('events', 'SELECT'), \
+    has_table_privilege('items', 'SELECT') AND has_table_privilege('events', 'SELECT') \
+    AND coalesce((SELECT bool_and(has_table_privilege(to_regclass(name), 'SELECT')) FROM (VALUES ('api_keys'), \
+    ('briefs'), ('questions'), ('comments'), ('links'), ('runs'), ('sessions'), ('knowledge'), ('knowledge_words'), \
+    ('knowledge_links'), ('knowledge_vectors'), ('knowledge_counts')) later (name)), true), \
     has_table_privilege('items', 'INSERT') AND has_table_privilege('items', 'UPDATE') \
     AND has_table_privilege('items', 'DELETE') AND has_table_privilege('events', 'INSERT') \
+    AND coalesce((SELECT bool_and(has_table_privilege(to_regclass(name), privilege)) FROM (VALUES \
+    ('api_keys', 'INSERT'), ('api_keys', 'UPDATE'), ('briefs', 'INSERT'), ('briefs', 'UPDATE'), \
+    ('questions', 'INSERT'), ('questions', 'UPDATE'), ('comments', 'INSERT'), ('links', 'INSERT'), \
+    ('links', 'DELETE'), ('runs', 'INSERT'), ('runs', 'UPDATE'), ('sessions', 'INSERT'), ('sessions', 'UPDATE'), \
+    ('knowledge', 'INSERT'), ('knowledge', 'UPDATE'), ('knowledge', 'DELETE'), ('knowledge_words', 'INSERT'), ('knowledge_words', 'UPDATE'), \
+    ('knowledge_words', 'DELETE'), ('knowledge_links', 'INSERT'), ('knowledge_links', 'UPDATE'), ('knowledge_links', 'DELETE'), \
+    ('knowledge_vectors', 'INSERT'), ('knowledge_counts', 'UPDATE')) later (name, privilege)), true) \
     AND has_sequence_privilege('events_seq', 'USAGE'))::text";
 
 /// How far it has come, and what this role may do there.
@@ -130,6 +144,8 @@ async fn upgrade(link: &mut Link, connector: &Connector, create: bool) -> Result
     } else {
         format!("; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
     };
+    // Others may be at it, and large tables take their time.
+    let patience = link.patience.take();
     link.begin(&lock).await.map_err(fault)?;
     // Read again: another process may have been quicker.
     let found: Found = ask(link, connector, LOOK).await?;
@@ -140,6 +156,7 @@ async fn upgrade(link: &mut Link, connector: &Connector, create: bool) -> Result
     let version = if found.marked { look_inside(link, connector).await?.version } else { 0 };
     if version >= SCHEMA_VERSION {
         link.rollback().await.map_err(fault)?;
+        link.patience = patience;
         return check_version(version);
     }
     if planted(Bug::MigrationUnlocked) {
@@ -154,6 +171,7 @@ async fn upgrade(link: &mut Link, connector: &Connector, create: bool) -> Result
     );
     link.send(&mark).await.map_err(fault)?;
     link.commit().await.map_err(fault)?;
+    link.patience = patience;
     tracing::info!(from = version, to = SCHEMA_VERSION, "brought the database to the newest schema");
     Ok(())
 }

@@ -20,8 +20,15 @@ pub(crate) const READER_WAIT: Duration = Duration::from_millis(250);
 pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(10);
 /// A connection that was idle for longer is asked whether it lives before it is used.
 pub(crate) const IDLE_TRUSTED: Duration = Duration::from_secs(5);
-/// How often commits are looked for that nobody told us of, while somebody waits for one.
-pub(crate) const SAFETY_LOOK: Duration = Duration::from_secs(5);
+/// How long it may take to say so.
+pub(crate) const LIFE_SIGN_WAIT: Duration = Duration::from_secs(2);
+/// How often commits are looked for that nobody told us of, while somebody waits for one: a process may end between its
+/// commit and its message.
+pub(crate) const SAFETY_LOOK: Duration = Duration::from_secs(30);
+/// The same while no messages are heard.
+pub(crate) const DEAF_LOOK: Duration = Duration::from_secs(5);
+/// How long to wait between two messages to other processes: commits that come meanwhile share one.
+pub(crate) const TELL_PAUSE: Duration = Duration::from_millis(5);
 /// How long to wait before looking again at numbers that are taken and not yet committed.
 pub(crate) const UNSETTLED_LOOK: Duration = Duration::from_millis(2);
 /// The same at the most, when they stay so.
@@ -67,6 +74,9 @@ pub struct PostgresOptions {
     pub connections: usize,
     /// Most connections that read at the same time.
     pub readers: usize,
+    /// How long the server may take to answer a statement before it counts as away: a machine that lost its power closes no
+    /// connection.
+    pub answer_timeout: Duration,
     /// How long another transaction may hold what is wanted before the store counts as busy.
     pub lock_timeout: Duration,
     /// Milliseconds added to the database's clock: a hook by which tests turn the time.
@@ -91,6 +101,7 @@ impl PostgresOptions {
             pooled: false,
             connections: 16,
             readers: 8,
+            answer_timeout: Duration::from_secs(30),
             lock_timeout: Duration::from_secs(10),
             clock_skew: Arc::new(AtomicI64::new(0)),
         };

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use docket_core::plant::{Bug, planted};
 use docket_core::store::StoreError;
 use serde::de::DeserializeOwned;
 use sqlx::postgres::PgConnection;
@@ -26,6 +27,10 @@ pub(crate) struct Counters {
     pub(crate) commits: AtomicU64,
     pub(crate) retries: AtomicU64,
 }
+
+/// Every statement has an index made for it, and how many rows it will meet is known to nobody: a planner that has counted
+/// a table whose items nearly all have one parent would read it whole for each step of a walk.
+const BY_INDEX: [(&str, &str); 2] = [("enable_seqscan", "off"), ("jit", "off")];
 
 /// Opens connections to one database.
 #[derive(Debug)]
@@ -46,7 +51,7 @@ impl Connector {
             server.statement_cache_capacity(0)
         } else {
             // To plan a statement takes longer than to run it, and its plan does not depend on its values.
-            let settings = [("plan_cache_mode", "force_generic_plan"), ("jit", "off")];
+            let settings = [("plan_cache_mode", "force_generic_plan")].into_iter().chain(BY_INDEX);
             server.statement_cache_capacity(options::PREPARED_STATEMENTS).options(settings)
         };
         let connection = tokio::time::timeout(options::CONNECT_WAIT, server.connect())
@@ -58,6 +63,7 @@ impl Connector {
             whole: true,
             in_transaction: false,
             fresh: true,
+            patience: Some(self.options.answer_timeout),
             used: Instant::now(),
         })
     }
@@ -72,6 +78,8 @@ pub(crate) struct Link {
     in_transaction: bool,
     /// Whether it has not been used yet: what goes wrong then is not that it was idle for too long.
     fresh: bool,
+    /// How long an answer may take; as long as it does while tables are made, changed or cleaned up.
+    pub(crate) patience: Option<Duration>,
     used: Instant,
 }
 
@@ -80,7 +88,13 @@ impl Link {
     pub(crate) async fn begin(&mut self, statements: &str) -> Result<(), sqlx::Error> {
         // Stays so until the transaction has ended: a connection that is given back before is thrown away.
         self.in_transaction = true;
-        self.send(&format!("BEGIN ISOLATION LEVEL READ COMMITTED{statements}")).await
+        // A pooler takes no settings with a connection, and one that is set may serve somebody else next.
+        let settings = if self.connector.options.pooled {
+            BY_INDEX.map(|(name, value)| format!("; SET LOCAL {name} = {value}")).concat()
+        } else {
+            String::new()
+        };
+        self.send(&format!("BEGIN ISOLATION LEVEL READ COMMITTED{statements}{settings}")).await
     }
 
     /// Begins to see the database as it is at this moment. The connection is thrown away when it is given back.
@@ -108,7 +122,7 @@ impl Link {
         self.count();
         self.whole = false;
         let sent = sqlx::raw_sql(AssertSqlSafe(statements.to_owned()));
-        sqlx::Executor::execute(&mut self.connection, sent).await?;
+        in_time(self.patience, sqlx::Executor::execute(&mut self.connection, sent)).await?;
         self.whole = true;
         Ok(())
     }
@@ -161,13 +175,18 @@ impl Link {
         // False until the answer is here: also when this future is dropped before.
         self.whole = false;
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments).persistent(!self.connector.options.pooled);
-        let answered = query.fetch_optional(&mut self.connection).await;
+        let answered = in_time(self.patience, query.fetch_optional(&mut self.connection)).await;
         // An error of the server's leaves the connection usable.
         self.whole = !answered.as_ref().is_err_and(is_lost);
         let row = answered.map_err(Trouble::Sql)?;
         let row = row.ok_or_else(|| Trouble::Rows(corrupt("a question was not answered")))?;
         let text: &str = row.try_get_unchecked(0).map_err(Trouble::Sql)?;
         serde_json::from_str(text).map_err(|error| Trouble::Rows(StoreError::Corrupt(Some(error.into()))))
+    }
+
+    /// Whether it still answers.
+    async fn lives(&mut self) -> bool {
+        tokio::time::timeout(options::LIFE_SIGN_WAIT, self.send("")).await.is_ok_and(|answered| answered.is_ok())
     }
 
     /// Whether an error may only mean that the connection was idle for too long.
@@ -185,6 +204,16 @@ impl Link {
             tracing::debug!(error = &error as &dyn std::error::Error, "a connection did not close cleanly");
         }
     }
+}
+
+/// An answer, unless it takes so long that the server must be away.
+async fn in_time<T>(
+    patience: Option<Duration>,
+    answer: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    let Some(patience) = patience else { return answer.await };
+    let silent = || sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the server does not answer"));
+    tokio::time::timeout(patience, answer).await.unwrap_or_else(|_| Err(silent()))
 }
 
 /// Connections that are lent, so many at a time.
@@ -226,9 +255,11 @@ impl Pool {
     async fn living(&self) -> Option<Link> {
         loop {
             let mut link = self.idle().pop()?;
-            if link.used.elapsed() < options::IDLE_TRUSTED || link.send("").await.is_ok() {
+            if link.used.elapsed() < options::IDLE_TRUSTED || link.lives().await {
                 return Some(link);
             }
+            // One that is dead is seldom alone, and to ask each of them in vain would take its time.
+            self.forget();
         }
     }
 
@@ -288,7 +319,8 @@ impl DerefMut for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(link) = self.link.take().filter(|link| link.whole && !link.in_transaction) {
+        let is_clean = |link: &Link| link.whole && !link.in_transaction || planted(Bug::TransactionOfCaller);
+        if let Some(link) = self.link.take().filter(is_clean) {
             self.pool.adopt(link);
         }
     }

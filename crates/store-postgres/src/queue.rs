@@ -36,8 +36,25 @@ pub(crate) enum Turn {
 impl Turn {
     /// The turn that a unit with this scope will most likely need. A wrong guess costs a repetition, never a wrong answer.
     pub(crate) fn for_scope(scope: &Scope) -> Self {
-        let Around { ancestors, subtree, open_children, edges, notes: _, waits, component } = scope.around;
+        let Around {
+            ancestors,
+            subtree,
+            open_children,
+            edges,
+            notes: _,
+            waits,
+            component,
+            // What belongs to an item is locked with it.
+            briefs: _,
+            questions: _,
+            comments: _,
+            links: _,
+            sessions: _,
+            open_runs: _,
+        } = scope.around;
         let reaches_out = ancestors || subtree.is_some() || open_children.is_some() || waits || component;
+        // Two runners that want one run must not both believe that it waits.
+        let reaches_out = reaches_out || !scope.run_ids.is_empty();
         if reaches_out || edges != EdgeReach::None || !scope.edge_ids.is_empty() || scope.every_project {
             Self::Alone
         } else {
@@ -71,6 +88,18 @@ impl Turn {
                     let parts = [key.principal.as_str(), key.operation, key.request.as_str()];
                     let _ = write!(text, "; SELECT pg_advisory_xact_lock({})", lock_name(name::ANSWER, &parts));
                 }
+                // Who links, changes or removes an entry takes turns with others at it, so that events come in the order of what
+                // happened. In the order of their ids, as above.
+                let entries: BTreeSet<String> =
+                    scope.knowledge.entries.iter().map(|id| uuid::Uuid::from_u128(id.0.0).to_string()).collect();
+                if !entries.is_empty() {
+                    let ids: Vec<String> = entries.into_iter().collect();
+                    let _ = write!(
+                        text,
+                        "; SELECT 1 FROM knowledge WHERE id = ANY('{{{}}}'::uuid[]) ORDER BY id FOR NO KEY UPDATE",
+                        ids.join(",")
+                    );
+                }
                 if let Some(project) = numbered(scope) {
                     let _ = write!(text, "; SELECT 1 FROM projects WHERE id = '{project}' FOR NO KEY UPDATE");
                 }
@@ -102,6 +131,18 @@ impl Locked {
             removed_edges,
             notes,
             removed_notes,
+            briefs,
+            questions,
+            passed_questions,
+            comments,
+            links,
+            removed_links,
+            // Entries are compared by version and the count by itself when they are written.
+            knowledge,
+            new_sessions,
+            changed_sessions,
+            // Those that are changed were read under a turn of their own; new ones concern nobody else.
+            runs: _,
             // Whoever acts with a key relies on what was read of it.
             keys,
             keys_used: _,
@@ -119,6 +160,15 @@ impl Locked {
             && changed_items.iter().all(|change| self.covers_change(change, seen))
             && notes.iter().all(|note| known(&note.item))
             && removed_notes.iter().all(|id| item_of(*id, seen).as_ref().is_some_and(known))
+            && briefs.iter().all(|(item, _)| known(item))
+            && questions.iter().all(|question| known(&question.item))
+            && passed_questions.iter().all(|passed| known(&passed.item))
+            && comments.iter().all(|comment| known(&comment.item))
+            && links.iter().all(|link| known(&link.item))
+            && knowledge.links.iter().all(|link| known(&link.item))
+            && new_sessions.iter().all(|session| known(&session.item))
+            && changed_sessions.iter().all(|change| known(&change.session.item))
+            && removed_links.iter().all(|id| seen.links.get(id).is_some_and(|link| known(&link.item)))
     }
 
     fn covers_change(&self, change: &ItemChange, seen: &Slice) -> bool {
@@ -137,7 +187,9 @@ impl Locked {
 /// The project whose next number a unit with this scope will most likely take: one that looks at no item makes some. It
 /// is locked before the number is read, so that units that make items take turns instead of losing races.
 fn numbered(scope: &Scope) -> Option<uuid::Uuid> {
-    let looks = !(scope.items.is_empty() && scope.note_ids.is_empty() && scope.held_by.is_empty());
+    let nothing_said = scope.note_ids.is_empty() && scope.question_ids.is_empty() && scope.link_ids.is_empty();
+    let says = !(nothing_said && scope.session_ids.is_empty());
+    let looks = says || !scope.knowledge.is_empty() || !(scope.items.is_empty() && scope.held_by.is_empty());
     match scope.project {
         ProjectRef::Id(id) if !looks && scope.candidates.is_none() => Some(id.as_uuid()),
         ProjectRef::Id(_) | ProjectRef::Slug(_) | ProjectRef::Any => None,

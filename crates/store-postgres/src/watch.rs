@@ -18,13 +18,15 @@ use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::error::failed;
-use crate::options::{BACKOFF, BACKOFF_MOST, SAFETY_LOOK, UNSETTLED_LOOK, UNSETTLED_MOST};
+use crate::options::{BACKOFF, BACKOFF_MOST, DEAF_LOOK, SAFETY_LOOK, TELL_PAUSE, UNSETTLED_LOOK, UNSETTLED_MOST};
 use crate::pool::{Connector, Pool};
 use crate::read::{self, Head};
 use crate::script::Script;
 
 /// The channel on which processes tell each other that something was committed.
 const CHANNEL: &str = "docket";
+/// What a message ends with when keys were among what was committed.
+const KEYS: &str = " keys";
 /// How long a last message may take.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -46,7 +48,12 @@ pub(crate) struct Watch {
     /// How many commits there were, and how many of them others were told of.
     commits: AtomicU64,
     told: AtomicU64,
+    /// How often keys were changed as far as is known, and whether others are yet to be told of it.
+    keys: AtomicU64,
+    keys_untold: AtomicBool,
     listens: AtomicBool,
+    /// Whether messages of other processes are heard at present.
+    hears: AtomicBool,
     tasks: StdMutex<Vec<JoinHandle<()>>>,
 }
 
@@ -63,7 +70,10 @@ impl Watch {
             tell: Notify::new(),
             commits: AtomicU64::new(0),
             told: AtomicU64::new(0),
+            keys: AtomicU64::new(0),
+            keys_untold: AtomicBool::new(false),
             listens: AtomicBool::new(false),
+            hears: AtomicBool::new(false),
             tasks: StdMutex::new(Vec::new()),
         });
         let teller = Arc::clone(&watch);
@@ -71,8 +81,20 @@ impl Watch {
         watch
     }
 
-    /// Says that this process has committed something.
-    pub(crate) fn committed(&self) {
+    /// A number that is another one once keys may have changed; none while other processes are not heard.
+    pub(crate) fn keys_mark(self: &Arc<Self>) -> Option<u64> {
+        self.listen();
+        // In this order: whoever was deaf in between has counted since.
+        let heard = self.hears.load(Ordering::Acquire);
+        heard.then(|| self.keys.load(Ordering::Acquire))
+    }
+
+    /// Says that this process has committed something, and whether keys were among it.
+    pub(crate) fn committed(&self, keys: bool) {
+        if keys {
+            self.keys.fetch_add(1, Ordering::Release);
+            self.keys_untold.store(true, Ordering::Release);
+        }
         self.commits.fetch_add(1, Ordering::Release);
         self.wake.notify_one();
         self.tell.notify_one();
@@ -142,7 +164,8 @@ impl Watch {
                 return Ok(());
             }
             // A transaction that took a number may end without a commit, and then nobody says so.
-            let wait = if seen.settled { SAFETY_LOOK } else { again };
+            let seldom = if self.hears.load(Ordering::Acquire) { SAFETY_LOOK } else { DEAF_LOOK };
+            let wait = if seen.settled { seldom } else { again };
             again = if seen.settled { UNSETTLED_LOOK } else { (again * 2).min(UNSETTLED_MOST) };
             // Whichever comes first; a message that came since the last look is remembered.
             let _ = tokio::time::timeout(wait, self.wake.notified()).await;
@@ -160,7 +183,12 @@ impl Watch {
     async fn keep_listening(&self) {
         let mut wait = BACKOFF;
         loop {
-            match self.hear().await {
+            let heard = self.hear().await;
+            if self.hears.swap(false, Ordering::AcqRel) {
+                // Whoever rests for long because everything was heard rests no longer.
+                self.wake.notify_one();
+            }
+            match heard {
                 Ok(()) => wait = BACKOFF,
                 Err(error) => {
                     tracing::debug!(
@@ -182,14 +210,24 @@ impl Watch {
         listener.ignore_pool_close_event(true);
         listener.eager_reconnect(false);
         listener.listen(CHANNEL).await?;
+        // A pooler may let us listen and deliver nothing: only a message shows that messages come through.
+        self.tell.notify_one();
         // What was committed while nobody listened was told to nobody.
         self.wake.notify_one();
+        self.keys.fetch_add(1, Ordering::Release);
         while let Some(message) = listener.try_recv().await? {
-            if message.payload() != self.own {
+            let (who, keys) = match message.payload().strip_suffix(KEYS) {
+                Some(who) => (who, true),
+                None => (message.payload(), false),
+            };
+            if who != self.own {
+                if keys {
+                    self.keys.fetch_add(1, Ordering::Release);
+                }
                 self.wake.notify_one();
             }
+            self.hears.store(true, Ordering::Release);
         }
-        self.wake.notify_one();
         Ok(())
     }
 
@@ -200,19 +238,29 @@ impl Watch {
             if let Err(error) = self.say().await {
                 // They will look by themselves before long.
                 tracing::debug!(error = &error as &dyn std::error::Error, "other processes were not told of a commit");
-                tokio::time::sleep(Duration::from_millis(1)).await;
             }
+            tokio::time::sleep(TELL_PAUSE).await;
         }
     }
 
     async fn say(&self) -> Result<(), StoreError> {
         let mut lease = self.pool.lease().await?.ok_or_else(|| failed("all connections are busy"))?;
         let mut script = Script::default();
-        let (channel, own) = (script.text(CHANNEL), script.text(self.own.as_str()));
-        script.set(format!("SELECT coalesce(pg_notify({channel}, {own})::text, '') || 'true'"));
+        let keys = self.keys_untold.swap(false, Ordering::AcqRel);
+        let message = if keys { format!("{}{KEYS}", self.own) } else { self.own.clone() };
+        let (channel, own) = (script.text(CHANNEL), script.text(message));
+        // A message is worth nothing after a crash: nobody waits for its flush.
+        script.set(format!(
+            "SELECT left(set_config('synchronous_commit', 'off', true), 0) || coalesce(pg_notify({channel}, {own})::text, '') \
+             || 'true'"
+        ));
         // What is committed while this is under way is told by the next.
         let commits = self.commits.load(Ordering::Acquire);
-        let _: bool = lease.ask_writing(script).await?;
+        let asked: Result<bool, _> = lease.ask_writing(script).await;
+        if keys && asked.is_err() {
+            self.keys_untold.store(true, Ordering::Release);
+        }
+        asked?;
         self.told.fetch_max(commits, Ordering::Release);
         Ok(())
     }

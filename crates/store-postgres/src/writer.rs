@@ -82,6 +82,9 @@ impl Writer {
         if self.queued.load(Ordering::Relaxed) > QUEUED_UNITS + self.connector.options.connections {
             return Err(StoreError::Overloaded);
         }
+        if planted(Bug::TransactionOfCaller) {
+            return place.0.run(unit).await;
+        }
         let running = tokio::spawn(async move { place.0.run(unit).await });
         running.await.unwrap_or_else(|_| Err(failed("a unit of work was given up")))
     }
@@ -151,6 +154,10 @@ impl Writer {
             }
             Decided::Write(changes, seen) => (changes, seen),
         };
+        if planted(Bug::ToldBeforeCommit) {
+            self.watch.committed(!changes.keys.is_empty());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
         match self.persist(lease, &changes, &seen).await {
             Ok(true) => {}
             Ok(false) => {
@@ -165,8 +172,8 @@ impl Writer {
         // Whether a commit that was not answered has happened, nobody knows: it is never tried again.
         lease.commit().await.map_err(store_error)?;
         self.connector.counters.commits.fetch_add(1, Ordering::Relaxed);
-        if !changes.events.is_empty() {
-            self.watch.committed();
+        if !changes.events.is_empty() && !planted(Bug::ToldBeforeCommit) {
+            self.watch.committed(!changes.keys.is_empty());
         }
         die_at(2);
         Ok(Attempt::Done)

@@ -5,19 +5,27 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use docket_core::model::{Derived, ItemId, ItemRef};
+use docket_core::model::{Derived, EntryId, ItemId, ItemRef};
+use docket_core::store::row::FiledRows;
 use docket_core::store::{ChangeSet, ItemChange, Scope, Slice, Step, Store, StoreError, Touched, Unit};
-use sqlx::Row;
 
 use crate::SqliteStore;
 use crate::error::{failed, store_error};
 use crate::migrate;
 use crate::options::{SCAN_ROWS, SqliteOptions};
+use crate::place::aside;
 use crate::pool::{Connector, Link};
+use crate::row::ENTRY;
 use crate::script::Script;
 
 /// Findings of one check that are told; the rest would say no more.
 const FINDINGS: usize = 100;
+/// The name of the search index, which findings about it hold.
+const SEARCH_INDEX: &str = "items_fts";
+/// What findings about the row that counts the knowledge begin with.
+const COUNTED: &str = "of the knowledge";
+/// Entries that are looked at together.
+const FILED_ROWS: usize = 200;
 
 impl SqliteStore {
     /// Writes a consistent copy of the database to a new file while others read and write. The file appears whole or not
@@ -30,11 +38,9 @@ impl SqliteStore {
         remove_if_there(&half)?;
         let mut script = Script::default();
         let target = script.text(half.to_str().ok_or_else(|| failed("the backup's path is not UTF-8"))?);
-        script.add(&format!("VACUUM INTO {target}"));
-        let copied = match self.connector.connect(false).await {
-            Ok(mut link) => link.run(script).await.map(|_| ()),
-            Err(error) => Err(error),
-        };
+        script.add(format!("VACUUM INTO {target}"));
+        let connector = Arc::clone(&self.connector);
+        let copied = aside(move || connector.connect(false).and_then(|mut link| link.run(&script))).await?;
         let kept = copied.map_err(store_error).and_then(|()| keep(&half, path));
         if kept.is_err() {
             remove_if_there(&half)?;
@@ -44,25 +50,57 @@ impl SqliteStore {
 
     /// Everything that is wrong with the file; empty when nothing is.
     pub async fn integrity(&self) -> Result<Vec<String>, StoreError> {
-        let mut link = self.connector.connect(false).await.map_err(store_error)?;
-        integrity_of(&mut link).await
+        let connector = Arc::clone(&self.connector);
+        aside(move || integrity_of(&mut connector.connect(false).map_err(store_error)?)).await?
+    }
+
+    /// Items that are not found by their words and tags, or by tags that are not theirs.
+    pub async fn unfiled(&self) -> Result<Vec<ItemId>, StoreError> {
+        let connector = Arc::clone(&self.connector);
+        aside(move || unfiled_of(&mut connector.connect(false).map_err(store_error)?)).await?
+    }
+
+    /// Empties the search index where it holds what it should not, so that all items are [unfiled](Self::unfiled) and can
+    /// be filed anew. Says whether it did.
+    pub async fn clear_search(&self) -> Result<bool, StoreError> {
+        if !self.integrity().await?.iter().any(|finding| finding.contains(SEARCH_INDEX)) {
+            return Ok(false);
+        }
+        let connector = Arc::clone(&self.connector);
+        let clear = "INSERT INTO items_fts (items_fts) VALUES ('delete-all')";
+        let cleared = aside(move || connector.connect(false)?.run_once(clear));
+        cleared.await?.map_err(store_error)?;
+        Ok(true)
+    }
+
+    /// Entries of the knowledge that are not found by their words, or by what they are filed under.
+    pub async fn misfiled(&self) -> Result<Vec<EntryId>, StoreError> {
+        let connector = Arc::clone(&self.connector);
+        aside(move || misfiled_of(&mut connector.connect(false).map_err(store_error)?)).await?
+    }
+
+    /// Counts the entries anew, and lets places go on after the last. Says whether something was wrong.
+    pub async fn recount(&self) -> Result<bool, StoreError> {
+        if !self.integrity().await?.iter().any(|finding| finding.contains(COUNTED)) {
+            return Ok(false);
+        }
+        let connector = Arc::clone(&self.connector);
+        let count = "UPDATE knowledge_counts SET stored = (SELECT count(*) FROM knowledge), \
+                     vectors = max(vectors, (SELECT coalesce(max(place), 0) FROM knowledge_vectors))";
+        aside(move || connector.connect(false)?.run_once(count)).await?.map_err(store_error)?;
+        Ok(true)
     }
 
     /// Gives room back to the file system. Writers wait meanwhile.
     pub async fn compact(&self) -> Result<(), StoreError> {
-        let mut link = self.connector.connect(false).await.map_err(store_error)?;
-        for statement in [
-            "INSERT INTO items_fts (items_fts) VALUES ('optimize')",
-            "VACUUM",
-            "PRAGMA optimize",
-            "PRAGMA wal_checkpoint(TRUNCATE)",
-        ] {
-            let mut script = Script::default();
-            script.add(statement);
-            link.run(script).await.map_err(store_error)?;
-        }
-        link.close().await;
-        Ok(())
+        let connector = Arc::clone(&self.connector);
+        let compacted = aside(move || {
+            connector.connect(false)?.run_once(
+                "INSERT INTO items_fts (items_fts) VALUES ('optimize'); VACUUM; PRAGMA optimize; \
+                 PRAGMA wal_checkpoint(TRUNCATE)",
+            )
+        });
+        compacted.await?.map_err(store_error)
     }
 
     /// Puts derived numbers right, as `doctor` computed them. Items that are gone by now are left out.
@@ -78,37 +116,76 @@ impl SqliteStore {
 pub async fn verify_backup(path: &Path) -> Result<Vec<String>, StoreError> {
     let connector = Arc::new(Connector::new(SqliteOptions::new(path).read_only(true)));
     let mut link = migrate::open(&connector).await?;
-    let findings = integrity_of(&mut link).await;
-    link.close().await;
-    findings
+    aside(move || findings_of(&mut link)).await?
 }
 
-async fn integrity_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
+/// What is wrong with a file, and with what items are found by.
+fn findings_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
+    let mut findings = integrity_of(link)?;
+    let unfiled = unfiled_of(link)?;
+    findings
+        .extend(unfiled.iter().take(FINDINGS).map(|item| format!("item {item} is not found by its words and tags")));
+    Ok(findings)
+}
+
+fn unfiled_of(link: &mut Link) -> Result<Vec<ItemId>, StoreError> {
+    let mut script = Script::default();
+    script.add(
+        "SELECT json_group_array(hex(i.id)) FROM items i \
+         WHERE NOT EXISTS (SELECT 1 FROM items_fts_docsize d WHERE d.id = i.pk) \
+         OR EXISTS (SELECT 1 FROM json_each(i.tags) t \
+            WHERE NOT EXISTS (SELECT 1 FROM item_tags g WHERE g.tag = t.value AND g.item_pk = i.pk)) \
+         OR EXISTS (SELECT 1 FROM item_tags g WHERE g.item_pk = i.pk \
+            AND NOT EXISTS (SELECT 1 FROM json_each(i.tags) t WHERE t.value = g.tag))",
+    );
+    Ok(link.ask(&script)?)
+}
+
+fn misfiled_of(link: &mut Link) -> Result<Vec<EntryId>, StoreError> {
+    let (mut wrong, mut after) = (Vec::new(), EntryId(ulid::Ulid(0)));
+    loop {
+        let mut script = Script::default();
+        let (last, most) = (script.uuid(uuid::Uuid::from_u128(after.0.0)), script.limit(FILED_ROWS));
+        script.add(format!(
+            "WITH page AS MATERIALIZED (SELECT * FROM knowledge WHERE id > {last} ORDER BY id LIMIT {most}) SELECT json_array( \
+             (SELECT json_group_array({ENTRY} ORDER BY k.id) FROM page k), \
+             (SELECT json_group_array(json_array(hex(w.entry_id), w.word, w.in_title)) FROM page k \
+              CROSS JOIN knowledge_words w ON w.entry_id = k.id AND w.project_id = k.project_id), \
+             (SELECT json_group_array(json_array(hex(g.entry_id), g.facet)) FROM page k \
+              CROSS JOIN knowledge_facets g ON g.entry_id = k.id AND g.project_id = k.project_id))"
+        ));
+        let rows: FiledRows = link.ask(&script)?;
+        let (found, last) = rows.misfiled();
+        wrong.extend(found);
+        let Some(last) = last else { return Ok(wrong) };
+        after = last;
+    }
+}
+
+fn integrity_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
     let mut script = Script::default();
     let most = script.limit(FINDINGS);
     // Since SQLite 3.44 this looks into the full-text index as well.
     // Not as a table-valued function: that takes the number for the name of a table.
-    script.add(&format!("PRAGMA integrity_check({FINDINGS})"));
-    script.add(&format!(
+    script.add(format!("PRAGMA integrity_check({FINDINGS})"));
+    script.add(format!(
         "SELECT 'a row of ' || \"table\" || ' refers to a row that is not in ' || \"parent\" \
          FROM pragma_foreign_key_check LIMIT {most}"
     ));
-    script.add(&format!(
-        "SELECT 'item ' || hex(i.id) || ' cannot be found by its words' FROM items i \
-         WHERE NOT EXISTS (SELECT 1 FROM items_fts_docsize d WHERE d.id = i.pk) LIMIT {most}"
-    ));
-    script.add(&format!(
-        "SELECT 'words of an item that does not exist' FROM items_fts_docsize d \
+    script.add(format!(
+        "SELECT '{SEARCH_INDEX} holds words of an item that does not exist' FROM items_fts_docsize d \
          WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.pk = d.id) LIMIT {most}"
     ));
-    script.add(&format!(
-        "SELECT 'item ' || hex(i.id) || ' cannot be found by its tags' FROM items i CROSS JOIN json_each(i.tags) t \
-         WHERE NOT EXISTS (SELECT 1 FROM item_tags g WHERE g.tag = t.value AND g.item_pk = i.pk) LIMIT {most}"
-    ));
-    let rows = link.run(script).await.map_err(store_error)?;
-    let findings: Result<Vec<String>, StoreError> =
-        rows.iter().map(|row| row.try_get(0).map_err(store_error)).collect();
-    Ok(findings?.into_iter().filter(|finding| finding != "ok").collect())
+    script.add(
+        "SELECT 'the number of the knowledge is stored as ' || c.stored || ', should be ' || k.number \
+         FROM knowledge_counts c, (SELECT count(*) AS number FROM knowledge) k WHERE c.stored <> k.number",
+    );
+    script.add(
+        "SELECT 'the next vector of the knowledge would get a place that is taken' FROM knowledge_counts c \
+         WHERE c.vectors < (SELECT max(place) FROM knowledge_vectors)",
+    );
+    let findings = link.texts(&script).map_err(store_error)?;
+    Ok(findings.into_iter().filter(|finding| finding != "ok").collect())
 }
 
 /// Where a backup is made before it gets its name.

@@ -27,7 +27,7 @@ pub(crate) struct Failure(pub(crate) String);
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// SQLite refused; a transaction that was open is doubtful.
-    Sql(sqlx::Error),
+    Sql(rusqlite::Error),
     /// The rows make no sense; a transaction that was open is as it was.
     Rows(StoreError),
 }
@@ -42,7 +42,7 @@ impl From<Trouble> for StoreError {
 }
 
 /// The store's word for a failure of SQLite or of the connection to it.
-pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
+pub(crate) fn store_error(error: rusqlite::Error) -> StoreError {
     match primary_code(&error) {
         Some(code::BUSY | code::LOCKED) => StoreError::Busy(Some(error.into())),
         Some(code::FULL) => StoreError::Full(Some(error.into())),
@@ -53,7 +53,7 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
 }
 
 /// The same while a file is being opened: one that is no database at all is somebody else's.
-pub(crate) fn open_error(error: sqlx::Error) -> StoreError {
+pub(crate) fn open_error(error: rusqlite::Error) -> StoreError {
     match primary_code(&error) {
         Some(code::NOTADB) => StoreError::Foreign,
         Some(code::CANTOPEN) => StoreError::Failed(error.into()),
@@ -62,12 +62,12 @@ pub(crate) fn open_error(error: sqlx::Error) -> StoreError {
 }
 
 /// Whether another process holds the lock.
-pub(crate) fn is_busy(error: &sqlx::Error) -> bool {
+pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(primary_code(error), Some(code::BUSY | code::LOCKED))
 }
 
 /// Whether SQLite could not get at the files beside the database, as in a folder that cannot be written.
-pub(crate) fn is_unreachable(error: &sqlx::Error) -> bool {
+pub(crate) fn is_unreachable(error: &rusqlite::Error) -> bool {
     matches!(primary_code(error), Some(code::CANTOPEN | code::READONLY))
 }
 
@@ -91,6 +91,7 @@ pub(crate) fn again(error: &StoreError) -> StoreError {
         StoreError::Overloaded => StoreError::Overloaded,
         StoreError::Full(_) => StoreError::Full(detail()),
         StoreError::ReadOnly(_) => StoreError::ReadOnly(detail()),
+        StoreError::Standby(_) => StoreError::Standby(detail()),
         StoreError::Corrupt(_) => StoreError::Corrupt(detail()),
         StoreError::Newer { found, known } => StoreError::Newer { found: *found, known: *known },
         StoreError::Foreign => StoreError::Foreign,
@@ -100,7 +101,6 @@ pub(crate) fn again(error: &StoreError) -> StoreError {
     }
 }
 
-fn primary_code(error: &sqlx::Error) -> Option<i32> {
-    let extended: i32 = error.as_database_error()?.code()?.parse().ok()?;
-    Some(extended & 0xff)
+fn primary_code(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|error| error.extended_code & 0xff)
 }

@@ -6,8 +6,10 @@
 mod admin;
 mod context;
 mod error;
+mod library;
 mod migrate;
 mod options;
+mod place;
 #[cfg(feature = "plant")]
 mod plant;
 mod pool;
@@ -22,19 +24,22 @@ mod writer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use docket_core::model::{Event, ItemId, Note, NoteId, Project};
+use docket_core::model::{Event, ItemId, Note, NoteId, Project, Run, RunId, SessionId};
 use docket_core::store::{
-    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice, Store,
-    StoreError, Unit, Visible,
+    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, RunFilter, ScanPage, ScanTable, Scope,
+    SessionFilter, Slice, Store, StoreError, Unit, Visible,
 };
 
 pub use admin::verify_backup;
 pub use options::{Durability, SqliteOptions};
 
 use context::Context;
-use pool::{Connector, Pool};
+use place::in_place;
+use pool::{Connector, Link, Pool};
+use script::Script;
 use watch::Watch;
 use writer::Writer;
 
@@ -61,25 +66,25 @@ impl SqliteStore {
         let first = migrate::open(&connector).await?;
         let pool = Pool::new(Arc::clone(&connector));
         pool.adopt(first);
-        let watch = Arc::new(Watch::new());
-        let writer = Writer::start(Arc::clone(&connector), Arc::clone(&context), Arc::clone(&watch));
+        let watch = Arc::new(Watch::new(&connector.options.path));
+        let writer = Writer::start(Arc::clone(&connector), Arc::clone(&context), Arc::clone(&watch))?;
         Ok(Self { connector, context, pool, watch, writer })
     }
 
     /// Finishes what is queued and closes the file. Later calls fail.
     pub async fn close(&self) {
         self.writer.stop().await;
-        self.pool.close().await;
+        self.pool.close();
     }
 
-    /// How many statements this store has sent to SQLite.
+    /// How many statements this store has prepared, or found prepared. One that is run for several rows counts once.
     pub fn statements(&self) -> u64 {
         self.connector.counters.statements.load(Ordering::Relaxed)
     }
 
-    /// How many round trips to SQLite those took.
-    pub fn round_trips(&self) -> u64 {
-        self.connector.counters.round_trips.load(Ordering::Relaxed)
+    /// How many scripts those were: a read is one, a write two.
+    pub fn scripts(&self) -> u64 {
+        self.connector.counters.scripts.load(Ordering::Relaxed)
     }
 
     /// How many commits the writer has made.
@@ -95,34 +100,61 @@ impl Store for SqliteStore {
     }
 
     async fn view(&self, scope: &Scope) -> Result<Slice, StoreError> {
-        if read::is_quick(scope)
+        let quick = read::is_quick(scope);
+        let load = |link: &mut Link| Ok(read::load(link, &self.context, scope, Script::default())?);
+        if quick
             && let Some(mut link) = self.writer.idle()
-            && let Ok(slice) = read::load(&mut link, &self.context, scope, script::Script::default()).await
+            && let Ok(slice) = load(&mut link)
         {
             return Ok(slice);
         }
         let mut lease = self.pool.lease().await?;
-        Ok(read::load(&mut lease, &self.context, scope, script::Script::default()).await?)
+        if quick { load(&mut lease) } else { in_place(|| load(&mut lease)) }
     }
 
     async fn find(&self, filter: &Filter) -> Result<Found, StoreError> {
-        read::find(&mut *self.pool.lease().await?, &self.context, filter).await
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::find(&mut lease, &self.context, filter))
     }
 
     async fn tally_children(&self, parents: &[ItemId]) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
-        read::tally_children(&mut *self.pool.lease().await?, &self.context, parents).await
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::tally_children(&mut lease, &self.context, parents))
     }
 
     async fn tally_claims(&self, project: &ProjectRef, visible: &Visible) -> Result<ClaimTally, StoreError> {
-        read::tally_claims(&mut *self.pool.lease().await?, &self.context, project, visible).await
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::tally_claims(&mut lease, &self.context, project, visible))
+    }
+
+    async fn next_expiry(&self, project: &ProjectRef, visible: &Visible) -> Result<Option<Duration>, StoreError> {
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::next_expiry(&mut lease, &self.context, project, visible))
     }
 
     async fn notes(&self, ids: &[NoteId], visible: &Visible) -> Result<Vec<Note>, StoreError> {
-        read::notes_by_id(&mut *self.pool.lease().await?, ids, visible).await
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::notes_by_id(&mut lease, ids, visible))
     }
 
     async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
-        read::read_events(&mut *self.pool.lease().await?, filter).await
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::read_events(&mut lease, filter))
+    }
+
+    async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionId>, StoreError> {
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::find_sessions(&mut lease, filter))
+    }
+
+    async fn runs(&self, filter: &RunFilter) -> Result<Vec<Run>, StoreError> {
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::read_runs(&mut lease, filter))
+    }
+
+    async fn run_log(&self, run: RunId, visible: &Visible) -> Result<Option<String>, StoreError> {
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::read_log(&mut lease, run, visible))
     }
 
     async fn head(&self) -> Result<u64, StoreError> {
@@ -133,11 +165,21 @@ impl Store for SqliteStore {
         self.watch.changed(&self.pool, after).await
     }
 
+    fn keys_mark(&self) -> Option<u64> {
+        self.watch.mark()
+    }
+
     async fn projects(&self) -> Result<Vec<Project>, StoreError> {
-        read::all_projects(&mut *self.pool.lease().await?).await
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::all_projects(&mut lease))
     }
 
     async fn scan(&self, table: ScanTable, after: Option<String>) -> Result<ScanPage, StoreError> {
-        read::scan(&mut *self.pool.lease().await?, table, after.as_deref()).await
+        let mut lease = self.pool.lease().await?;
+        in_place(|| read::scan(&mut lease, table, after.as_deref()))
+    }
+
+    fn asked(&self) -> u64 {
+        self.scripts()
     }
 }

@@ -1,7 +1,6 @@
 //! Whose file it is, which schema it has, and how it gets the newest one.
 //!
-//! sqlx's own migrations take no lock on SQLite, so they are not used. Here the schema version is read again under the
-//! database's write lock: of several processes that start at once, one finds work to do and the others find it done.
+//! The schema version is read again under the database's write lock: of several processes that start at once, one finds work to do and the others find it done.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +8,6 @@ use std::time::{Duration, Instant};
 use docket_core::plant::{Bug, planted};
 use docket_core::store::{Detail, StoreError};
 use serde::Deserialize;
-use sqlx::Row;
 
 use crate::error::{Trouble, is_busy, is_unreachable, open_error, store_error};
 use crate::pool::{Access, Connector, Link};
@@ -18,12 +16,16 @@ use crate::script::Script;
 /// Marks a file as Docket's: the letters "DOCK".
 pub(crate) const APPLICATION_ID: i64 = 0x444f_434b;
 /// Every migration, in order; the schema version is their number.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("../../../migrations/sqlite/0001_init.sql"),
     include_str!("../../../migrations/sqlite/0002_keys.sql"),
+    include_str!("../../../migrations/sqlite/0003_contract.sql"),
+    include_str!("../../../migrations/sqlite/0004_checks.sql"),
+    include_str!("../../../migrations/sqlite/0005_sessions.sql"),
+    include_str!("../../../migrations/sqlite/0006_knowledge.sql"),
 ];
 /// The newest schema that this program knows.
-pub(crate) const SCHEMA_VERSION: i64 = 2;
+pub(crate) const SCHEMA_VERSION: i64 = 6;
 /// How long to wait before trying again to switch the journal, which SQLite does not wait for itself.
 const JOURNAL_PAUSE: Duration = Duration::from_millis(5);
 
@@ -73,12 +75,12 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
     if !create {
         std::fs::metadata(&options.path).map_err(|error| StoreError::Failed(Box::new(error)))?;
     }
-    let (mut link, found) = match reach(connector, create).await {
+    let (mut link, found) = match reach(connector, create) {
         Err(Trouble::Sql(error)) if is_unreachable(&error) && options.path.is_file() && !connector.has_log() => {
             // The folder cannot be written, so SQLite cannot make the files that share a log. Nobody else can write the
             // database from here either, so it is read as it stands.
             connector.set_access(Access::Frozen);
-            reach(connector, false).await
+            reach(connector, false)
         }
         reached => reached,
     }
@@ -95,11 +97,11 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
     Ok(link)
 }
 
-async fn reach(connector: &Arc<Connector>, create: bool) -> Result<(Link, Found), Trouble> {
-    let mut link = connector.connect(create).await.map_err(Trouble::Sql)?;
+fn reach(connector: &Arc<Connector>, create: bool) -> Result<(Link, Found), Trouble> {
+    let mut link = connector.connect(create).map_err(Trouble::Sql)?;
     let mut script = Script::default();
     script.add(LOOK);
-    let found = link.ask(script).await?;
+    let found = link.ask(&script)?;
     Ok((link, found))
 }
 
@@ -114,22 +116,17 @@ async fn upgrade(link: &mut Link, connector: &Connector, create: bool) -> Result
         script.add("BEGIN EXCLUSIVE");
         script.add(LOOK);
     }
-    let found: Found = link.ask(script).await?;
+    let found: Found = link.ask(&script)?;
     let checked = found.check(create);
-    let mut script = Script::default();
-    if checked.is_err() || found.is_current() {
-        script.add("ROLLBACK");
+    let steps = if checked.is_err() || found.is_current() {
+        "ROLLBACK".to_owned()
     } else {
-        let done = usize::try_from(found.version).unwrap_or(0);
-        for migration in MIGRATIONS.iter().skip(done) {
-            script.add(migration);
-        }
-        script.add(&format!("PRAGMA application_id = {APPLICATION_ID}"));
-        script.add(&format!("PRAGMA user_version = {SCHEMA_VERSION}"));
-        script.add("COMMIT");
         tracing::info!(from = found.version, to = SCHEMA_VERSION, "bringing the database to the newest schema");
-    }
-    link.run(script).await.map_err(store_error)?;
+        let done = usize::try_from(found.version).unwrap_or(0);
+        let missing = MIGRATIONS[done..].join(";\n");
+        format!("{missing};\nPRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT")
+    };
+    link.run_once(&steps).map_err(store_error)?;
     checked
 }
 
@@ -140,9 +137,9 @@ async fn log_ahead(link: &mut Link, patience: Duration) -> Result<(), StoreError
     loop {
         let mut script = Script::default();
         script.add("PRAGMA journal_mode = WAL");
-        match link.run(script).await {
-            Ok(rows) => {
-                let mode: String = rows.first().map_or(Ok(String::new()), |row| row.try_get(0)).map_err(store_error)?;
+        match link.texts(&script) {
+            Ok(modes) => {
+                let mode = modes.concat();
                 if mode.eq_ignore_ascii_case("wal") {
                     return Ok(());
                 }

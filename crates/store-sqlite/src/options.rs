@@ -12,10 +12,10 @@ pub(crate) const BATCH_UNITS: usize = 64;
 pub(crate) const QUEUED_UNITS: usize = 4 * BATCH_UNITS;
 /// How long a read waits for a free connection before it is turned away.
 pub(crate) const READER_WAIT: Duration = Duration::from_millis(250);
-/// How often other processes' commits are looked for while somebody waits for one.
-pub(crate) const POLL_EVERY: Duration = Duration::from_millis(25);
-/// How long an answer of the database is waited for without going to sleep.
-pub(crate) const AWAKE: Duration = Duration::from_micros(300);
+/// How often the index of the log is glanced at, while somebody waits, to see whether another process has committed.
+pub(crate) const GLANCE_EVERY: Duration = Duration::from_millis(25);
+/// How often the database is asked in any case, while somebody waits: for a file system on which glances show nothing.
+pub(crate) const SAFETY_LOOK: Duration = Duration::from_secs(30);
 /// Rows of one page of a scan.
 pub(crate) const SCAN_ROWS: usize = 1000;
 /// Most keys that a list of them holds, the newest first.
@@ -24,10 +24,8 @@ pub(crate) const KEYS_SHOWN: usize = 10_000;
 pub(crate) const ANSWERS_SWEPT: usize = 8;
 /// Pages in the write-ahead log after which the writer copies them back into the database.
 pub(crate) const CHECKPOINT_PAGES: u32 = 2000;
-/// Prepared scripts kept on a connection. A script is fixed by the shape of a scope or change set; these are few dozens.
-pub(crate) const PREPARED_SCRIPTS: usize = 128;
-/// Rows that the thread of a connection may be ahead of the task that reads them.
-pub(crate) const ROWS_AHEAD: usize = 1024;
+/// Prepared statements kept on a connection. One is fixed by the shape of a scope or change set; these are some dozens.
+pub(crate) const PREPARED_STATEMENTS: usize = 256;
 /// Page cache of a connection, in KiB.
 pub(crate) const CACHE_KIB: u32 = 8 * 1024;
 

@@ -1,22 +1,18 @@
 //! Connections: how one is opened, and the few that readers share.
 //!
 //! The pool never looks whether a connection is alive, because a file has no peer that could be gone. What it does look
-//! at is whether the last use of a connection ran to its end: one that was left half-way (its caller went away, or a
-//! statement failed inside a transaction) is thrown away, since nobody knows what it still has open.
+//! at is whether the last use of a connection has left a transaction open: one that did is thrown away.
 
-use std::num::NonZero;
+use std::fmt::Write as _;
 use std::ops::{Deref, DerefMut};
-use std::path::PathBuf;
-use std::pin::pin;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use docket_core::store::StoreError;
+use rusqlite::{Connection, OpenFlags, Row};
 use serde::de::DeserializeOwned;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, ConnectOptions, Row};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::{Trouble, corrupt, failed, store_error};
@@ -27,7 +23,7 @@ use crate::script::Script;
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) statements: AtomicU64,
-    pub(crate) round_trips: AtomicU64,
+    pub(crate) scripts: AtomicU64,
     pub(crate) commits: AtomicU64,
 }
 
@@ -49,17 +45,12 @@ pub(crate) struct Connector {
     pub(crate) options: SqliteOptions,
     pub(crate) counters: Counters,
     access: AtomicU8,
-    /// How long an answer is waited for without going to sleep.
-    awake: Duration,
 }
 
 impl Connector {
     pub(crate) fn new(options: SqliteOptions) -> Self {
         let access = if options.read_only { Access::Read } else { Access::Write };
-        // On a single processor whoever waits awake keeps the other from working.
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let awake = if processors > 1 { options::AWAKE } else { Duration::ZERO };
-        Self { options, counters: Counters::default(), access: AtomicU8::new(access as u8), awake }
+        Self { options, counters: Counters::default(), access: AtomicU8::new(access as u8) }
     }
 
     pub(crate) fn access(&self) -> Access {
@@ -82,106 +73,149 @@ impl Connector {
     }
 
     /// A connection that waits for locks as long as the options say.
-    pub(crate) async fn connect(self: &Arc<Self>, create: bool) -> Result<Link, sqlx::Error> {
-        self.connect_waiting(create, self.options.busy_timeout).await
+    pub(crate) fn connect(self: &Arc<Self>, create: bool) -> Result<Link, rusqlite::Error> {
+        self.connect_waiting(create, self.options.busy_timeout)
     }
 
     /// A connection that is told at once when somebody else holds the lock.
-    pub(crate) async fn connect_impatient(self: &Arc<Self>) -> Result<Link, sqlx::Error> {
-        self.connect_waiting(false, Duration::ZERO).await
+    pub(crate) fn connect_impatient(self: &Arc<Self>) -> Result<Link, rusqlite::Error> {
+        self.connect_waiting(false, Duration::ZERO)
     }
 
-    async fn connect_waiting(self: &Arc<Self>, create: bool, patience: Duration) -> Result<Link, sqlx::Error> {
-        let access = self.access();
-        let connection = SqliteConnectOptions::new()
-            .filename(&self.options.path)
-            .create_if_missing(create)
-            .read_only(access != Access::Write)
-            .immutable(access == Access::Frozen)
-            .busy_timeout(patience)
-            .statement_cache_capacity(options::PREPARED_SCRIPTS)
-            .row_buffer_size(options::ROWS_AHEAD)
-            .foreign_keys(true)
-            .pragma("synchronous", self.options.durability.pragma())
-            .pragma("temp_store", "MEMORY")
-            .pragma("cache_size", format!("-{}", options::CACHE_KIB))
-            .pragma("wal_autocheckpoint", options::CHECKPOINT_PAGES.to_string())
-            .thread_name(|number| format!("docket-sqlite-{number}"))
-            .disable_statement_logging()
-            .connect()
-            .await?;
-        Ok(Link { connection, connector: Arc::clone(self), whole: true })
+    fn connect_waiting(self: &Arc<Self>, create: bool, patience: Duration) -> Result<Link, rusqlite::Error> {
+        let path = &self.options.path;
+        // One thread at a time has a connection, so that SQLite need not see to that.
+        let mode = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = match self.access() {
+            Access::Write if create => Connection::open_with_flags(
+                path,
+                mode | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+            ),
+            Access::Write => Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_READ_WRITE),
+            Access::Read => Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_READ_ONLY),
+            Access::Frozen => {
+                let mode = mode | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+                Connection::open_with_flags(immutable(path), mode)
+            }
+        }?;
+        connection.busy_timeout(patience)?;
+        connection.set_prepared_statement_cache_capacity(options::PREPARED_STATEMENTS);
+        connection.execute_batch(&format!(
+            "PRAGMA foreign_keys = ON; PRAGMA synchronous = {}; PRAGMA temp_store = MEMORY; \
+             PRAGMA cache_size = -{}; PRAGMA wal_autocheckpoint = {}",
+            self.options.durability.pragma(),
+            options::CACHE_KIB,
+            options::CHECKPOINT_PAGES
+        ))?;
+        Ok(Link { connection, connector: Arc::clone(self) })
     }
+}
+
+/// The address of a file that nobody changes.
+fn immutable(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    let mut address = String::from("file://");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        // Writing into a String does not fail.
+        let _ = if plain(*byte) { address.write_char(char::from(*byte)) } else { write!(address, "%{byte:02X}") };
+    }
+    address + "?immutable=1"
 }
 
 /// One connection.
 #[derive(Debug)]
 pub(crate) struct Link {
-    connection: SqliteConnection,
+    connection: Connection,
     connector: Arc<Connector>,
-    /// Whether its last use ran to its end: otherwise nobody knows what it still has open.
-    pub(crate) whole: bool,
 }
 
 impl Link {
-    /// Runs all statements of a script in one round trip and returns the rows of all. After an error, later statements
-    /// have not run and a transaction may be open.
-    pub(crate) async fn run(&mut self, script: Script) -> Result<Vec<SqliteRow>, sqlx::Error> {
-        self.count(&script);
-        let (sql, arguments) = script.into_parts()?;
-        // False until the answer is here: also when this future is dropped before.
-        self.whole = false;
-        let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
-        let rows = soon(self.connector.awake, query.fetch_all(&mut self.connection)).await?;
-        self.whole = true;
-        Ok(rows)
+    /// Runs all statements of a script. After an error, later statements have not run and a transaction may be open.
+    pub(crate) fn run(&mut self, script: &Script) -> Result<(), rusqlite::Error> {
+        self.answer(script, |_| Ok(()))
     }
 
-    /// Runs a script whose last statement, and no other, returns a row: one JSON text. Reads that.
-    pub(crate) async fn ask<T: DeserializeOwned>(&mut self, script: Script) -> Result<T, Trouble> {
-        self.count(&script);
-        let (sql, arguments) = script.into_parts().map_err(Trouble::Sql)?;
-        self.whole = false;
-        // Asked for the first row alone, the connection ends the statement and then hands the row over: one message. Asked
-        // for all, it hands the row over and then says that there are no more: two, and we would be woken for each.
-        let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
-        let row = soon(self.connector.awake, query.fetch_optional(&mut self.connection)).await.map_err(Trouble::Sql)?;
-        self.whole = true;
-        let row = row.ok_or_else(|| Trouble::Rows(corrupt("a question was not answered")))?;
-        let text: &str = row.try_get_unchecked(0).map_err(Trouble::Sql)?;
-        serde_json::from_str(text).map_err(|error| Trouble::Rows(StoreError::Corrupt(Some(error.into()))))
+    /// Runs a script that returns one row: one JSON text. Reads that.
+    pub(crate) fn ask<T: DeserializeOwned>(&mut self, script: &Script) -> Result<T, Trouble> {
+        let mut answer = None;
+        let read = |row: &Row<'_>| {
+            answer = Some(serde_json::from_slice(row.get_ref(0)?.as_bytes()?));
+            Ok(())
+        };
+        self.answer(script, read).map_err(Trouble::Sql)?;
+        let answer = answer.ok_or_else(|| Trouble::Rows(corrupt("a question was not answered")))?;
+        answer.map_err(|error| Trouble::Rows(StoreError::Corrupt(Some(error.into()))))
     }
 
-    fn count(&self, script: &Script) {
-        let counters = &self.connector.counters;
-        counters.round_trips.fetch_add(1, Ordering::Relaxed);
-        counters.statements.fetch_add(script.statements(), Ordering::Relaxed);
+    /// Runs a script and returns the first column of all rows, as texts.
+    pub(crate) fn texts(&mut self, script: &Script) -> Result<Vec<String>, rusqlite::Error> {
+        let mut texts = Vec::new();
+        let read = |row: &Row<'_>| {
+            texts.push(row.get(0)?);
+            Ok(())
+        };
+        self.answer(script, read)?;
+        Ok(texts)
     }
 
-    /// Closes the file and waits for it.
-    pub(crate) async fn close(self) {
-        if let Err(error) = sqlx::Connection::close(self.connection).await {
+    /// The steps by which SQLite would run an explained statement, each with the number of the step that it is a part of.
+    #[cfg(test)]
+    pub(crate) fn plan(&mut self, script: &Script) -> Result<Vec<(i64, String)>, rusqlite::Error> {
+        let mut steps = Vec::new();
+        let read = |row: &Row<'_>| {
+            steps.push((row.get("parent")?, row.get("detail")?));
+            Ok(())
+        };
+        self.answer(script, read)?;
+        Ok(steps)
+    }
+
+    /// Runs statements that are needed once, in one text.
+    pub(crate) fn run_once(&mut self, sql: &str) -> Result<(), rusqlite::Error> {
+        self.connection.execute_batch(sql)
+    }
+
+    /// Whether no transaction was left open.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.connection.is_autocommit()
+    }
+
+    /// Closes the file.
+    pub(crate) fn close(self) {
+        if let Err((_, error)) = self.connection.close() {
             tracing::debug!(error = &error as &dyn std::error::Error, "a connection did not close cleanly");
         }
     }
-}
 
-/// Waits for an answer from the thread of a connection, at first without going to sleep.
-///
-/// Most answers are there after some ten microseconds, and to be woken takes about as long again. While it waits, this
-/// thread gives way to every other that could run, and the runtime to every other task.
-async fn soon<T>(awake: Duration, answer: impl Future<Output = T>) -> T {
-    let mut answer = pin!(answer);
-    let begun = Instant::now();
-    while begun.elapsed() < awake {
-        // Nobody need be woken: that would cost the other thread more than its work does.
-        if let Poll::Ready(answer) = answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return answer;
+    /// Runs a script and shows every row that it returns.
+    fn answer(
+        &mut self,
+        script: &Script,
+        mut read: impl FnMut(&Row<'_>) -> Result<(), rusqlite::Error>,
+    ) -> Result<(), rusqlite::Error> {
+        let counters = &self.connector.counters;
+        counters.scripts.fetch_add(1, Ordering::Relaxed);
+        counters.statements.fetch_add(u64::try_from(script.len()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        for (sql, rows) in script.statements() {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let wanted = statement.parameter_count();
+            for values in rows {
+                // One that is missing would keep its value from the row before.
+                if values.len() < wanted {
+                    return Err(rusqlite::Error::InvalidParameterCount(values.len(), wanted));
+                }
+                for (place, value) in (1..=wanted).zip(values) {
+                    statement.raw_bind_parameter(place, value)?;
+                }
+                let mut found = statement.raw_query();
+                while let Some(row) = found.next()? {
+                    read(row)?;
+                }
+            }
         }
-        std::thread::yield_now();
-        tokio::task::yield_now().await;
+        Ok(())
     }
-    answer.await
 }
 
 /// The connections that readers share.
@@ -205,25 +239,28 @@ impl Pool {
 
     /// A connection for one read; turned away when none becomes free in time.
     pub(crate) async fn lease(&self) -> Result<Lease<'_>, StoreError> {
-        let permit = match tokio::time::timeout(options::READER_WAIT, self.permits.acquire()).await {
-            Ok(Ok(permit)) => permit,
-            Ok(Err(_)) => return Err(failed("the store is closed")),
-            Err(_) => return Err(StoreError::Overloaded),
+        let permit = match self.permits.try_acquire() {
+            Ok(permit) => permit,
+            Err(_) => match tokio::time::timeout(options::READER_WAIT, self.permits.acquire()).await {
+                Ok(Ok(permit)) => permit,
+                Ok(Err(_)) => return Err(failed("the store is closed")),
+                Err(_) => return Err(StoreError::Overloaded),
+            },
         };
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let link = match idle {
             Some(link) => link,
-            None => self.connector.connect(false).await.map_err(store_error)?,
+            None => self.connector.connect(false).map_err(store_error)?,
         };
         Ok(Lease { pool: self, link: Some(link), _permit: permit })
     }
 
     /// Turns new reads away and closes what is idle.
-    pub(crate) async fn close(&self) {
+    pub(crate) fn close(&self) {
         self.permits.close();
         let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
         for link in idle {
-            link.close().await;
+            link.close();
         }
     }
 }
@@ -251,8 +288,28 @@ impl DerefMut for Lease<'_> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        if let Some(link) = self.link.take().filter(|link| link.whole) {
+        if let Some(link) = self.link.take().filter(Link::is_whole) {
             self.pool.adopt(link);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::Connector;
+    use crate::options::SqliteOptions;
+    use crate::script::Script;
+
+    #[test]
+    fn a_row_with_too_few_values_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let connector = Arc::new(Connector::new(SqliteOptions::new(folder.path().join("some.db"))));
+        let mut link = connector.connect(true).expect("a connection");
+        let mut script = Script::default();
+        script.add("CREATE TABLE pairs (a, b)");
+        script.put("INSERT INTO pairs VALUES (?, ?)", [vec![1_i64.into(), 2_i64.into()], vec![3_i64.into()]]);
+        assert!(matches!(link.run(&script), Err(rusqlite::Error::InvalidParameterCount(1, 2))));
     }
 }

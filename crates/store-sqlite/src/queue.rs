@@ -5,9 +5,10 @@
 //! lines up at a second file, whose lock the kernel hands on, and only the head of the line looks again and again at the
 //! database's. The line is a courtesy: what keeps two from writing at once is SQLite's lock alone.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
@@ -20,6 +21,8 @@ const PAUSE: Duration = Duration::from_micros(40);
 const AWAKE: Duration = Duration::from_millis(5);
 /// How long it sleeps between looks after that.
 const NAP: Duration = Duration::from_micros(300);
+/// How long to stand in line before looking at the database in any case: a head that was stopped holds nobody up for longer.
+const GLANCE: Duration = Duration::from_millis(100);
 /// How long to wait where there can be no line, as in a folder that cannot be written.
 const LONG_PAUSE: Duration = Duration::from_millis(1);
 
@@ -27,57 +30,96 @@ const LONG_PAUSE: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(crate) struct Turn {
     patience: Duration,
-    line: PathBuf,
+    path: PathBuf,
+    /// Made when it is first needed.
+    line: Option<Line>,
     since: Option<Instant>,
-    /// The lock that makes us the head of the line, and since when.
-    head: Option<(File, Instant)>,
+    /// Since when we are the head of the line.
+    head: Option<Instant>,
 }
 
 impl Turn {
     pub(crate) fn new(options: &SqliteOptions) -> Self {
-        let mut line = options.path.clone().into_os_string();
-        line.push("-line");
-        Self { patience: options.busy_timeout, line: line.into(), since: None, head: None }
+        let mut path = options.path.clone().into_os_string();
+        path.push("-line");
+        Self { patience: options.busy_timeout, path: path.into(), line: None, since: None, head: None }
     }
 
     /// Waits until it is worth looking again; says no when patience has run out.
     pub(crate) async fn wait(&mut self) -> bool {
         let since = *self.since.get_or_insert_with(Instant::now);
         let Some(left) = self.patience.checked_sub(since.elapsed()) else { return false };
-        if let Some((_, stepped_up)) = &self.head {
+        if let Some(stepped_up) = self.head {
             return if stepped_up.elapsed() < AWAKE { give_way(PAUSE).await } else { pause(NAP).await };
         }
-        match tokio::time::timeout(left, line_up(&self.line)).await {
-            Ok(Ok(head)) => {
-                self.head = Some((head, Instant::now()));
-                true
-            }
-            Ok(Err(_)) => pause(LONG_PAUSE).await,
-            Err(_) => false,
+        if self.line.is_none() {
+            self.line = Line::open(&self.path).ok();
         }
+        let Some(line) = &mut self.line else { return pause(LONG_PAUSE).await };
+        match tokio::time::timeout(left.min(GLANCE), line.step_up()).await {
+            Ok(Ok(())) => self.head = Some(Instant::now()),
+            Ok(Err(_)) => {
+                self.line = None;
+                return pause(LONG_PAUSE).await;
+            }
+            // The head may sleep while the database is free.
+            Err(_) => {}
+        }
+        true
     }
 
     /// Leaves the line, whether the lock was got or not; the next one steps up.
     pub(crate) fn leave(&mut self) {
         self.since = None;
-        self.head = None;
+        let is_head = self.head.take().is_some();
+        // A place in the middle is given up with its file, and so is one that cannot be unlocked.
+        self.line.take_if(|line| line.turn.is_some() || (is_head && line.file.unlock().is_err()));
     }
 }
 
-/// Returns at the head of the line. A thread of its own waits there, since nothing can call it back: when the caller has
-/// gone by then, the file is closed and the place given on.
-async fn line_up(line: &Path) -> io::Result<File> {
-    let file = File::options().create(true).append(true).open(line)?;
-    match file.try_lock() {
-        Ok(()) => return Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => {}
-        Err(std::fs::TryLockError::Error(error)) => return Err(error),
+/// A place in the line: the file, and a thread that waits for its lock, since nothing can call back whoever does.
+#[derive(Debug)]
+struct Line {
+    file: Arc<File>,
+    calls: mpsc::Sender<oneshot::Sender<io::Result<()>>>,
+    /// Tells when it is our turn, while we stand behind others.
+    turn: Option<oneshot::Receiver<io::Result<()>>>,
+}
+
+impl Line {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = Arc::new(File::options().create(true).append(true).open(path)?);
+        let (calls, called) = mpsc::channel::<oneshot::Sender<io::Result<()>>>();
+        let waits = Arc::clone(&file);
+        std::thread::Builder::new().name("docket-line".to_owned()).spawn(move || {
+            for stepped_up in called {
+                // Who has gone on without us has let go of this place: it ends with the file.
+                let _ = stepped_up.send(waits.lock());
+            }
+        })?;
+        Ok(Self { file, calls, turn: None })
     }
-    let (stepped_up, turn) = oneshot::channel();
-    std::thread::Builder::new().name("docket-line".to_owned()).spawn(move || {
-        let _ = stepped_up.send(file.lock().map(|()| file));
-    })?;
-    turn.await.unwrap_or_else(|_| Err(io::Error::other("the line is gone")))
+
+    /// Returns at the head of the line. Who stops waiting keeps its place and may wait again.
+    async fn step_up(&mut self) -> io::Result<()> {
+        let gone = || io::Error::other("the line is gone");
+        if self.turn.is_none() {
+            match self.file.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            let (stepped_up, turn) = oneshot::channel();
+            self.calls.send(stepped_up).map_err(|_| gone())?;
+            self.turn = Some(turn);
+        }
+        let stepped_up = match &mut self.turn {
+            Some(turn) => turn.await,
+            None => return Err(gone()),
+        };
+        self.turn = None;
+        stepped_up.unwrap_or_else(|_| Err(gone()))
+    }
 }
 
 /// Lets everybody else work for a moment: going to sleep and being woken would take longer than it is.

@@ -1,40 +1,47 @@
-//! Several statements sent to SQLite as one text, in one round trip.
+//! Statements on their way to SQLite, with their values.
 //!
-//! A round trip to the thread of a connection costs about ten times what a statement costs, so whatever belongs
-//! together is one script. Its text depends on the shape of a request alone, never on its rows or values: values are
-//! bound, lists are bound as one JSON array. That keeps the prepared statements in the cache of the connection.
+//! The text of a statement depends on the shape of a request alone, never on its rows or values: values are bound, lists
+//! are bound as one JSON array. That keeps the prepared statements in the cache of the connection.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use rusqlite::ToSql;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use serde::Serialize;
-use sqlx::Arguments;
-use sqlx::sqlite::SqliteArguments;
 use uuid::Uuid;
 
-/// Statements with the values they share.
+/// Statements, run in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
-    sql: String,
+    statements: Vec<Statement>,
+    /// Values that statements name by their places.
     values: Vec<Value>,
-    statements: u64,
-    /// Whether a place was spelled.
-    spelled: bool,
-    /// Where each statement ends in the text, and the values that are its own.
-    #[cfg(feature = "plant")]
-    ends: Vec<(usize, Option<std::ops::Range<usize>>)>,
+}
+
+/// One statement.
+#[derive(Clone, Debug)]
+struct Statement {
+    sql: Cow<'static, str>,
+    values: Values,
+}
+
+/// What a statement is run with.
+#[derive(Clone, Debug)]
+enum Values {
+    /// Those of the script, by their places.
+    Shared,
+    /// Rows of its own, one value for each question mark: it is run for each.
+    Rows(Vec<Vec<Value>>),
 }
 
 /// The place of a bound value, as a statement spells it.
-///
-/// It is spelled `$3`, not `?3`: SQLite numbers `$` parameters by appearance in each statement, so that none has holes.
-/// With `?3` a statement that uses the third value alone has two unnamed ones before it, which sqlx counts as used up
-/// until, some statements later, it silently binds nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Param(usize);
 
 impl fmt::Display for Param {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "${}", self.0)
+        write!(f, "?{}", self.0)
     }
 }
 
@@ -123,46 +130,30 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// Inside JSON, where bytes are the hex digits that `unhex` reads.
-impl Serialize for Value {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Null => serializer.serialize_none(),
-            Self::Int(value) => serializer.serialize_i64(*value),
-            Self::Text(value) => serializer.serialize_str(value),
-            Self::Id(value) => Hex(*value).serialize(serializer),
-            Self::Blob(value) => {
-                let digits: Vec<String> = value.iter().map(|byte| format!("{byte:02x}")).collect();
-                serializer.serialize_str(&digits.concat())
-            }
-        }
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Int(value) => ValueRef::Integer(*value),
+            Self::Text(value) => ValueRef::Text(value.as_bytes()),
+            Self::Id(value) => ValueRef::Blob(value.as_bytes()),
+            Self::Blob(value) => ValueRef::Blob(value),
+        }))
     }
 }
 
 impl Script {
     /// Adds one statement, without its semicolon. Its values are named by their places.
-    pub(crate) fn add(&mut self, statement: &str) {
-        self.push(statement);
-        #[cfg(feature = "plant")]
-        self.ends.push((self.sql.len(), None));
+    pub(crate) fn add(&mut self, statement: impl Into<Cow<'static, str>>) {
+        self.statements.push(Statement { sql: statement.into(), values: Values::Shared });
     }
 
-    /// Adds one statement with values of its own, one for each question mark: its text is always the same, whatever
-    /// comes before it. sqlx counts question marks through the script, so all such statements come first in it.
-    pub(crate) fn put(&mut self, statement: &str, values: impl IntoIterator<Item = Value>) {
-        debug_assert!(!self.spelled, "a question mark after a place");
-        #[cfg(feature = "plant")]
-        let begin = self.values.len();
-        self.push(statement);
-        self.values.extend(values);
-        #[cfg(feature = "plant")]
-        self.ends.push((self.sql.len(), Some(begin..self.values.len())));
-    }
-
-    fn push(&mut self, statement: &str) {
-        self.sql.push_str(statement);
-        self.sql.push_str(";\n");
-        self.statements += 1;
+    /// Adds one statement that is run for each of these rows of values; nothing where there are none.
+    pub(crate) fn put(&mut self, statement: &'static str, rows: impl IntoIterator<Item = Vec<Value>>) {
+        let rows: Vec<Vec<Value>> = rows.into_iter().collect();
+        if !rows.is_empty() {
+            self.statements.push(Statement { sql: statement.into(), values: Values::Rows(rows) });
+        }
     }
 
     pub(crate) fn int(&mut self, value: i64) -> Param {
@@ -198,49 +189,36 @@ impl Script {
     }
 
     /// How many statements there are.
-    pub(crate) fn statements(&self) -> u64 {
-        self.statements
+    pub(crate) fn len(&self) -> usize {
+        self.statements.len()
     }
 
-    /// The statements one by one, each with its own values, or with all.
+    /// The statements, each with the rows of values it is run with.
+    pub(crate) fn statements(&self) -> impl Iterator<Item = (&str, &[Vec<Value>])> {
+        self.statements.iter().map(|one| {
+            let rows = match &one.values {
+                Values::Shared => std::slice::from_ref(&self.values),
+                Values::Rows(rows) => rows.as_slice(),
+            };
+            (one.sql.as_ref(), rows)
+        })
+    }
+
+    /// The first so many of its statements.
     #[cfg(feature = "plant")]
-    pub(crate) fn one_by_one(&self) -> Vec<Self> {
-        let begins = std::iter::once(0).chain(self.ends.iter().map(|(end, _)| *end));
-        begins
-            .zip(&self.ends)
-            .map(|(begin, (end, own))| {
-                let values = own.as_ref().map_or(&self.values[..], |own| &self.values[own.clone()]);
-                let mut one = Self { values: values.to_vec(), ..Self::default() };
-                one.add(self.sql[begin..*end].trim_end().trim_end_matches(';'));
-                one
-            })
-            .collect()
+    pub(crate) fn first(&self, statements: usize) -> Self {
+        Self { statements: self.statements.iter().take(statements).cloned().collect(), values: self.values.clone() }
     }
 
     /// Asks how SQLite would run the first statement, instead of running it.
     #[cfg(test)]
-    pub(crate) fn explained(self) -> Self {
-        Self { sql: format!("EXPLAIN QUERY PLAN {}", self.sql), ..self }
-    }
-
-    /// The text and the values as sqlx takes them.
-    pub(crate) fn into_parts(self) -> Result<(String, SqliteArguments), sqlx::Error> {
-        let mut arguments = SqliteArguments::default();
-        for value in self.values {
-            let added = match value {
-                Value::Null => arguments.add(None::<i64>),
-                Value::Int(value) => arguments.add(value),
-                Value::Text(value) => arguments.add(value),
-                Value::Id(value) => arguments.add(value.into_bytes().to_vec()),
-                Value::Blob(value) => arguments.add(value),
-            };
-            added.map_err(sqlx::Error::Encode)?;
-        }
-        Ok((self.sql, arguments))
+    pub(crate) fn explained(mut self) -> Self {
+        let first = &mut self.statements[0];
+        first.sql = format!("EXPLAIN QUERY PLAN {}", first.sql).into();
+        self
     }
 
     fn bind(&mut self, value: impl Into<Value>) -> Param {
-        self.spelled = true;
         self.values.push(value.into());
         Param(self.values.len())
     }

@@ -1,13 +1,22 @@
 //! Waiting for events, whichever process commits them.
 //!
-//! One of the waiters looks for all of them: it reads the newest event's number when this process has committed something,
-//! and from time to time to see what others have. When nobody waits, nobody looks. Numbers are compared, not signals
-//! counted, so a waiter misses nothing.
+//! One of the waiters looks for all of them: it reads the newest event's number when something was committed, here or by
+//! another process. That another process has committed it sees without asking the database anything: every commit changes
+//! the head of the index of the log, which all processes share in memory (the file beside the database that ends in
+//! `-shm`). When nobody waits, nobody looks. Numbers are compared, not signals counted, so a waiter misses nothing.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::time::Instant;
 
 use docket_core::store::StoreError;
 use tokio::sync::{Mutex, Notify, watch};
 
-use crate::options::POLL_EVERY;
+use crate::options::{GLANCE_EVERY, SAFETY_LOOK};
 use crate::pool::Pool;
 use crate::read::head_script;
 
@@ -19,11 +28,15 @@ pub(crate) struct Watch {
     lookout: Mutex<()>,
     /// Wakes that waiter when this process has committed something.
     commit: Notify,
+    database: PathBuf,
 }
 
 impl Watch {
-    pub(crate) fn new() -> Self {
-        Self { head: watch::Sender::new(0), lookout: Mutex::new(()), commit: Notify::new() }
+    /// A watch over a database that is open already.
+    pub(crate) fn new(database: &Path) -> Self {
+        // The index lies beside the file itself, wherever links to it lie.
+        let database = std::fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
+        Self { head: watch::Sender::new(0), lookout: Mutex::new(()), commit: Notify::new(), database }
     }
 
     /// Says that this process has committed something.
@@ -31,9 +44,17 @@ impl Watch {
         self.commit.notify_one();
     }
 
+    /// A number that is another one after every commit, by whichever process; none without an index.
+    pub(crate) fn mark(&self) -> Option<u64> {
+        let head = LogIndex::of(&self.database)?.head()?;
+        let mut mark = DefaultHasher::new();
+        head.hash(&mut mark);
+        Some(mark.finish())
+    }
+
     /// Reads the number of the newest event and tells waiters.
     pub(crate) async fn look(&self, pool: &Pool) -> Result<u64, StoreError> {
-        let head: u64 = pool.lease().await?.ask(head_script()).await?;
+        let head: u64 = pool.lease().await?.ask(&head_script())?;
         self.head.send_if_modified(|known| {
             let newer = head > *known;
             *known = head.max(*known);
@@ -58,14 +79,75 @@ impl Watch {
         }
     }
 
-    /// Looks for commits of other processes once nobody else does, until there is one that counts. When the waiter that
-    /// looks goes away, the next one takes over.
+    /// Looks once nobody else does, until there is an event that counts. When the waiter that looks goes away, the next
+    /// one takes over.
     async fn keep_looking(&self, pool: &Pool, after: u64) -> Result<(), StoreError> {
         let _lookout = self.lookout.lock().await;
-        while self.look(pool).await? <= after {
-            // Whichever comes first; a commit made since the last look is remembered.
-            let _ = tokio::time::timeout(POLL_EVERY, self.commit.notified()).await;
+        loop {
+            // Before the look: what is committed after it changes the index once more.
+            let before = LogIndex::of(&self.database).and_then(|index| index.head());
+            if self.look(pool).await? > after {
+                return Ok(());
+            }
+            self.rest(before).await;
         }
-        Ok(())
+    }
+
+    /// Returns when something was committed, as far as can be seen without asking the database; now and then in any case.
+    async fn rest(&self, before: Option<IndexHead>) {
+        let begun = Instant::now();
+        while begun.elapsed() < SAFETY_LOOK {
+            // Whichever comes first; a commit made since the last look is remembered.
+            if tokio::time::timeout(GLANCE_EVERY, self.commit.notified()).await.is_ok() {
+                return;
+            }
+            let now = LogIndex::of(&self.database).and_then(|index| index.head());
+            // Without an index, as of a database that nobody can write, only the database itself can tell.
+            if before.is_none() || now != before {
+                return;
+            }
+        }
+    }
+}
+
+/// What an index of the log begins with: it says how far the log goes, how often it was changed, and from which beginning.
+/// SQLite keeps two copies, for readers who come while one is written; the first is changed last.
+type IndexHead = [u8; 48];
+
+/// The index of a database's log, open for reading.
+#[derive(Debug)]
+struct LogIndex(File);
+
+impl LogIndex {
+    /// The index beside a database, if there is one.
+    ///
+    /// It stays open until the process ends. SQLite's locks are on this very file, and the system lets go of all locks that
+    /// a process has on a file when the process closes it anywhere.
+    fn of(database: &Path) -> Option<Arc<Self>> {
+        static OPEN: StdMutex<BTreeMap<(u64, u64), Arc<LogIndex>>> = StdMutex::new(BTreeMap::new());
+        let mut path = database.as_os_str().to_owned();
+        path.push("-shm");
+        let path = PathBuf::from(path);
+        let about = std::fs::metadata(&path).ok()?;
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = open.get(&(about.dev(), about.ino())) {
+            return Some(Arc::clone(known));
+        }
+        let file = File::open(&path).ok()?;
+        // The one that was opened, should it have been replaced meanwhile.
+        let about = file.metadata().ok()?;
+        let index = Arc::new(Self(file));
+        let known = open.entry((about.dev(), about.ino())).or_insert_with(|| Arc::clone(&index));
+        if !Arc::ptr_eq(known, &index) {
+            // It must not be closed either.
+            std::mem::forget(index);
+        }
+        Some(Arc::clone(known))
+    }
+
+    fn head(&self) -> Option<IndexHead> {
+        let mut head = [0; size_of::<IndexHead>()];
+        self.0.read_exact_at(&mut head, 0).ok()?;
+        Some(head)
     }
 }

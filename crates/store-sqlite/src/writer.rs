@@ -17,6 +17,7 @@ use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard, mpsc, oneshot};
 use crate::context::Context;
 use crate::error::{Trouble, again, failed, is_busy, store_error};
 use crate::options::{BATCH_UNITS, QUEUED_UNITS};
+use crate::place::run_apart;
 use crate::pool::{Connector, Link};
 use crate::queue::Turn;
 use crate::read;
@@ -46,19 +47,24 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the writer. It ends when this handle is gone and all that was queued has been run.
-    pub(crate) fn start(connector: Arc<Connector>, context: Arc<Context>, watch: Arc<Watch>) -> Self {
+    pub(crate) fn start(
+        connector: Arc<Connector>,
+        context: Arc<Context>,
+        watch: Arc<Watch>,
+    ) -> Result<Self, StoreError> {
         let (queue, messages) = mpsc::channel(QUEUED_UNITS);
         let turn = Turn::new(&connector.options);
         let idle = Idle::default();
-        tokio::spawn(Desk { connector, context, watch, turn, idle: Arc::clone(&idle), link: None }.serve(messages));
-        Self { queue, idle }
+        let desk = Desk { connector, context, watch, turn, idle: Arc::clone(&idle), link: None };
+        run_apart("docket-writer", desk.serve(messages)).map_err(|error| StoreError::Failed(Box::new(error)))?;
+        Ok(Self { queue, idle })
     }
 
     /// The writer's connection, where nobody uses it: unlike those of readers it still knows the pages of its own last
     /// commits. The writer waits until it is given back, so it is for quick looks alone.
     pub(crate) fn idle(&self) -> Option<MappedMutexGuard<'_, Link>> {
         let idle = self.idle.try_lock().ok()?;
-        MutexGuard::try_map(idle, |link| link.as_mut().filter(|link| link.whole)).ok()
+        MutexGuard::try_map(idle, |link| link.as_mut().filter(|link| link.is_whole())).ok()
     }
 
     /// Runs a unit to its commit; turned away at once when too many wait.
@@ -98,7 +104,7 @@ impl Fault {
     }
 }
 
-/// Units that have decided over one slice. Their writes go to the database in one round trip with whatever comes next.
+/// Units that have decided over one slice. Their writes go to the database with whatever comes next.
 struct Unsent {
     changes: Box<ChangeSet>,
     now: Timestamp,
@@ -156,7 +162,7 @@ impl Desk {
         }
         let link = self.idle.lock().await.take();
         if let Some(link) = link {
-            link.close().await;
+            link.close();
         }
         if let Some(done) = stopped {
             let _ = done.send(());
@@ -165,7 +171,7 @@ impl Desk {
 
     async fn run(&mut self, units: Vec<Job>) {
         let mut idle = Arc::clone(&self.idle).lock_owned().await;
-        self.link = idle.take().filter(|link| link.whole);
+        self.link = idle.take().filter(Link::is_whole);
         let mut batch = Batch::default();
         let mut waiting = VecDeque::from(units);
         // Units that a common slice did not serve; each gets one of its own.
@@ -193,7 +199,7 @@ impl Desk {
                 }
                 Err(fault) => {
                     if let Fault::Batch(error) = &fault {
-                        self.give_up(std::mem::take(&mut batch), error).await;
+                        self.give_up(std::mem::take(&mut batch), error);
                     }
                     let others =
                         if matches!(fault, Fault::Locked(_)) { std::mem::take(&mut waiting) } else { VecDeque::new() };
@@ -210,7 +216,7 @@ impl Desk {
     /// Decides units over one slice that serves them all, one after the other; leaves those that it does not serve, of
     /// which a single unit is never one.
     async fn run_together(&mut self, batch: &mut Batch, scope: &Scope, jobs: &mut Vec<Job>) -> Result<(), Fault> {
-        let mut slice = if batch.open { self.look(batch, scope).await? } else { self.begin(batch, scope).await? };
+        let mut slice = if batch.open { self.look(batch, scope)? } else { self.begin(batch, scope).await? };
         let mut undecided = Vec::new();
         let mut together: Option<Unsent> = None;
         let mut is_true = true;
@@ -220,11 +226,8 @@ impl Desk {
                 undecided.push((unit, reply));
                 continue;
             }
-            let step = if single {
-                self.decide(batch, unit.as_mut(), &mut slice).await
-            } else {
-                guard(|| unit.decide(&slice))
-            };
+            let step =
+                if single { self.decide(batch, unit.as_mut(), &mut slice) } else { guard(|| unit.decide(&slice)) };
             match step {
                 Ok(Step::Nothing) => batch.decided.push(reply),
                 Ok(Step::Look(_)) => undecided.push((unit, reply)),
@@ -254,29 +257,29 @@ impl Desk {
     }
 
     /// Shows the unit what more it wants to see until it has decided.
-    async fn decide(&mut self, batch: &mut Batch, unit: &mut dyn Unit, slice: &mut Slice) -> Result<Step, Fault> {
+    fn decide(&mut self, batch: &mut Batch, unit: &mut dyn Unit, slice: &mut Slice) -> Result<Step, Fault> {
         for _ in 0..=limits::LOOK_ROUNDS {
             match guard(|| unit.decide(slice))? {
-                Step::Look(scope) => slice.absorb(self.look(batch, &scope).await?),
+                Step::Look(scope) => slice.absorb(self.look(batch, &scope)?),
                 step @ (Step::Nothing | Step::Commit(_)) => return Ok(step),
             }
         }
         Err(Fault::Unit(failed("a unit of work wanted to look further than it may")))
     }
 
-    /// Takes the database's lock and shows a scope in the same round trip.
+    /// Takes the database's lock and shows a scope.
     async fn begin(&mut self, batch: &mut Batch, scope: &Scope) -> Result<Slice, Fault> {
         loop {
-            let attempt = async {
+            let attempt = (|| {
                 let link = match self.link.as_mut() {
                     Some(link) => link,
-                    None => self.link.insert(self.connector.connect_impatient().await.map_err(Trouble::Sql)?),
+                    None => self.link.insert(self.connector.connect_impatient().map_err(Trouble::Sql)?),
                 };
                 let mut lock = Script::default();
                 lock.add("BEGIN IMMEDIATE");
-                read::load(link, &self.context, scope, lock).await
-            };
-            match attempt.await {
+                read::load(link, &self.context, scope, lock)
+            })();
+            match attempt {
                 Ok(slice) => {
                     self.turn.leave();
                     batch.open = true;
@@ -301,15 +304,15 @@ impl Desk {
         }
     }
 
-    /// Sends what the unit before wants written, and shows a scope in the same round trip.
-    async fn look(&mut self, batch: &mut Batch, scope: &Scope) -> Result<Slice, Fault> {
+    /// Writes what the unit before wants written, and shows a scope.
+    fn look(&mut self, batch: &mut Batch, scope: &Scope) -> Result<Slice, Fault> {
         let link = self.link.as_mut().ok_or_else(|| Fault::Batch(failed("the connection is gone")))?;
         let mut before = Script::default();
         let unsent = batch.unsent.take();
         if let Some(unit) = &unsent {
             add_apart(&mut before, unit);
         }
-        match (read::load(link, &self.context, scope, before).await, unsent) {
+        match (read::load(link, &self.context, scope, before), unsent) {
             (Ok(slice), unsent) => {
                 if let Some(unit) = unsent {
                     batch.sent(unit);
@@ -324,20 +327,21 @@ impl Desk {
             }
             (Err(Trouble::Sql(error)), None) => Err(Fault::Batch(store_error(error))),
             (Err(Trouble::Sql(error)), Some(unit)) => {
-                if !self.undo().await {
+                if !self.undo() {
                     // The writes had gone through; it was the look that failed.
                     batch.sent(unit);
                     return Err(Fault::Batch(store_error(error)));
                 }
                 refuse(unit, &store_error(error));
-                Box::pin(self.look(batch, scope)).await
+                self.look(batch, scope)
             }
         }
     }
 
     /// Sends the last writes of a batch, and the commit with them.
-    async fn write_last(&mut self, batch: &mut Batch, unit: Unsent) -> Result<(), StoreError> {
-        let alone = !batch.wrote;
+    fn write_last(&mut self, batch: &mut Batch, unit: Unsent) -> Result<(), StoreError> {
+        // Who wrote nothing has an answer already, which a failure of this one must not take away.
+        let alone = !batch.wrote && batch.decided.is_empty();
         let mut script = Script::default();
         if alone {
             write::add_changes(&mut script, &unit.changes, unit.now);
@@ -348,7 +352,7 @@ impl Desk {
             script.add("COMMIT");
         }
         let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
-        let Err(error) = send(link, script).await else {
+        let Err(error) = send(link, &script) else {
             batch.sent(unit);
             batch.committed = !planted(Bug::AnswerBeforeCommit);
             batch.open = !batch.committed;
@@ -356,7 +360,7 @@ impl Desk {
         };
         let error = store_error(error);
         // Where the commit failed the savepoint is gone, and so is the batch. Where a write failed, only that is undone.
-        if !alone && self.undo().await {
+        if !alone && self.undo() {
             refuse(unit, &error);
             return Ok(());
         }
@@ -365,20 +369,20 @@ impl Desk {
     }
 
     /// Takes back what was written since the last savepoint; says no when there is none any more.
-    async fn undo(&mut self) -> bool {
+    fn undo(&mut self) -> bool {
         let Some(link) = self.link.as_mut() else { return false };
         let mut script = Script::default();
         script.add("ROLLBACK TO unit");
         script.add("RELEASE unit");
-        link.run(script).await.is_ok()
+        link.run(&script).is_ok()
     }
 
     /// Ends the batch's transaction and answers its units: only now is what they wrote durable.
     async fn finish(&mut self, mut batch: Batch) {
         if let Some(unit) = batch.unsent.take()
-            && let Err(error) = self.write_last(&mut batch, unit).await
+            && let Err(error) = self.write_last(&mut batch, unit)
         {
-            return self.give_up(batch, &error).await;
+            return self.give_up(batch, &error);
         }
         if planted(Bug::AnswerBeforeCommit) {
             for reply in batch.decided.drain(..) {
@@ -387,9 +391,9 @@ impl Desk {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
         if batch.open && batch.wrote {
-            match self.end("COMMIT").await {
+            match self.end("COMMIT") {
                 Ok(()) => (batch.open, batch.committed) = (false, true),
-                Err(error) => return self.give_up(batch, &error).await,
+                Err(error) => return self.give_up(batch, &error),
             }
         }
         if batch.committed {
@@ -400,7 +404,7 @@ impl Desk {
             answer(reply, Ok(()));
         }
         if batch.open
-            && let Err(error) = self.end("ROLLBACK").await
+            && let Err(error) = self.end("ROLLBACK")
         {
             tracing::warn!(error = &error as &dyn std::error::Error, "a transaction without writes did not end");
             self.link = None;
@@ -411,9 +415,9 @@ impl Desk {
     }
 
     /// Undoes the batch and tells its units. What was remembered of it may be wrong, the connection is doubtful.
-    async fn give_up(&mut self, batch: Batch, error: &StoreError) {
+    fn give_up(&mut self, batch: Batch, error: &StoreError) {
         // Fails where SQLite has already rolled back by itself.
-        let _ = self.end("ROLLBACK").await;
+        let _ = self.end("ROLLBACK");
         self.context.projects.clear();
         self.link = None;
         for reply in batch.decided {
@@ -424,11 +428,11 @@ impl Desk {
         }
     }
 
-    async fn end(&mut self, how: &str) -> Result<(), StoreError> {
+    fn end(&mut self, how: &'static str) -> Result<(), StoreError> {
         let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
         let mut script = Script::default();
         script.add(how);
-        link.run(script).await.map(|_| ()).map_err(store_error)
+        link.run(&script).map_err(store_error)
     }
 }
 
@@ -440,18 +444,17 @@ fn add_apart(script: &mut Script, unit: &Unsent) {
 }
 
 /// Sends a script, or dies half-way through it where a test says so.
-async fn send(link: &mut Link, script: Script) -> Result<(), sqlx::Error> {
+fn send(link: &mut Link, script: &Script) -> Result<(), rusqlite::Error> {
     #[cfg(feature = "plant")]
     if let Some(last) = crate::plant::dies_at() {
-        for (number, statement) in script.one_by_one().into_iter().enumerate() {
-            if number == last {
-                std::process::abort();
-            }
-            link.run(statement).await?;
+        let dies = last < script.len();
+        link.run(&script.first(last))?;
+        if dies {
+            std::process::abort();
         }
         return Ok(());
     }
-    link.run(script).await.map(|_| ())
+    link.run(script)
 }
 
 /// Runs foreign code: what panics there fails its own unit and nothing else.

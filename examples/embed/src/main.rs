@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use docket_core::Engine;
 use docket_core::command::{Advance, ClaimNext, Create, MoveRequest, NewItem, SetProject, Wanted};
 use docket_core::engine::Call;
-use docket_core::model::{DegradedMode, Name, Slug, Title, Trigger};
+use docket_core::model::{Name, Slug, Title, Trigger};
 use docket_core::store::{Around, ProjectRef};
 use docket_core::workflow::Target;
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
@@ -20,18 +20,11 @@ async fn main() -> anyhow::Result<()> {
 
     // Who calls. Each call brings randomness of its own, because the engine has none.
     let me = Name::parse("example")?;
-    let call = || Call {
-        principal: me.clone(),
-        by: None,
-        policy: DegradedMode::default(),
-        request: None,
-        requester: None,
-        access: Arc::default(),
-        seed: uuid::Uuid::new_v4().as_u128(),
-    };
+    let call = || Call::new(me.clone(), uuid::Uuid::new_v4().as_u128());
 
     let slug = Slug::parse("garden")?;
-    let rules = SetProject { slug, name: None, prefix: None, workflow: None, schemas: None, must_be_new: true };
+    let rules =
+        SetProject { slug, name: None, prefix: None, workflow: None, schemas: None, archived: None, must_be_new: true };
     let project = ProjectRef::Id(engine.run(call(), rules).await?.project.id);
 
     let items = vec![NewItem::titled(Title::parse("Water the tomatoes")?)];

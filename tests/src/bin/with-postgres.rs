@@ -3,7 +3,7 @@
 
 use std::process::{Command, ExitCode};
 
-use docket_tests::postgres::{Cluster, VARIABLE};
+use docket_tests::postgres::{Cluster, Flushes, VARIABLE};
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     let mut command = Command::new(program);
     command.args(words);
     let given = std::env::var_os(VARIABLE).is_some_and(|url| !url.is_empty());
-    let cluster = (!given).then(Cluster::join);
+    let cluster = (!given).then(|| Cluster::join(Flushes::Never));
     if let Some(cluster) = &cluster {
         command.env(VARIABLE, cluster.url());
     }

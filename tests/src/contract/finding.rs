@@ -1,8 +1,8 @@
 //! Lists: each filter, each order, pages and counts.
 
-use docket_core::model::{Complexity, Item, Priority, Role, Tag, Timestamp, Title};
+use docket_core::model::{Complexity, Inbox, Item, ItemId, Priority, Role, Tag, Timestamp, Title};
 use docket_core::search;
-use docket_core::store::{ChangeSet, ClaimState, Filter, Order, ProjectRef, SortBy, TimeRange, Touched};
+use docket_core::store::{ChangeSet, ClaimState, Filter, Order, Place, ProjectRef, SortBy, TimeRange, Touched};
 
 use super::support::{Bench, child, claim, item, name, project};
 
@@ -18,10 +18,14 @@ async fn shelf(bench: Bench) -> (Bench, Vec<Item>) {
     items[3].claim = Some(claim("b", Some(3)));
     items[3].tags = vec![Tag::parse("ui").expect("a tag")];
     items[4] = Item {
+        id: items[4].id,
         title: Title::parse("Änderung am Schema").expect("a title"),
         ..child(&items[0], 5, "x", &bench.project)
     };
     items[4].item_type = Some(name("bug"));
+    items[1].derived.inbox = Inbox(Inbox::QUESTION);
+    items[4].derived.inbox = Inbox(Inbox::ATTENTION | Inbox::REVIEW);
+    items[5].claim = Some(claim("a", None));
     items[5].derived.blockers = 2;
     items[5].tags = vec![Tag::parse("ui").expect("a tag"), Tag::parse("db").expect("a tag")];
     let other = project("other", "OTH");
@@ -72,13 +76,26 @@ pub async fn each_filter_leaves_what_it_says(bench: Bench) {
         (Filter { created: between(1002, 1005), ..all() }, &[3, 4]),
         (Filter { modified: between(1002, 1005), ..all() }, &[3, 4]),
         (Filter { role_changed: between(1002, 1005), ..all() }, &[3, 4]),
-        (Filter { claim: Some(ClaimState::Claimed), ..all() }, &[3]),
+        (Filter { claim: Some(ClaimState::Claimed), ..all() }, &[3, 6]),
         (Filter { claim: Some(ClaimState::Expired), ..all() }, &[4]),
         (Filter { claim: Some(ClaimState::Expired), project: ProjectRef::Any, ..all() }, &[4]),
-        (Filter { claim: Some(ClaimState::Unclaimed), ..all() }, &[1, 2, 5, 6]),
+        (Filter { claim: Some(ClaimState::Unclaimed), ..all() }, &[1, 2, 5]),
         (Filter { blocked: Some(true), ..all() }, &[6]),
         (Filter { blocked: Some(true), project: ProjectRef::Any, ..all() }, &[6]),
         (Filter { blocked: Some(false), ..all() }, &[1, 2, 3, 4, 5]),
+        (Filter { inbox: Some(true), ..all() }, &[2, 5]),
+        (Filter { inbox: Some(true), project: ProjectRef::Any, ..all() }, &[2, 5]),
+        (Filter { inbox: Some(true), parent: Some(None), ..all() }, &[2]),
+        (Filter { inbox: Some(false), ..all() }, &[1, 3, 4, 6]),
+        (Filter { held_by: Some(name("a")), ..all() }, &[3, 6]),
+        (Filter { held_by: Some(name("a")), project: ProjectRef::Any, ..all() }, &[3, 6]),
+        (Filter { held_by: Some(name("a")), roles: vec![Role::Work], ..all() }, &[3]),
+        (Filter { held_by: Some(name("a")), tags: tags(&["db"]), ..all() }, &[6]),
+        (Filter { held_by: Some(name("a")), words: search::terms("title 6"), ..all() }, &[6]),
+        (Filter { held_by: Some(name("a")), claim: Some(ClaimState::Claimed), ..all() }, &[3, 6]),
+        (Filter { held_by: Some(name("a")), claim: Some(ClaimState::Expired), ..all() }, &[]),
+        (Filter { held_by: Some(name("b")), ..all() }, &[]),
+        (Filter { held_by: Some(name("nobody")), ..all() }, &[]),
     ];
     for (filter, expected) in cases {
         assert_eq!(found(&bench, filter.clone()).await, expected, "{filter:?}");
@@ -144,4 +161,107 @@ pub async fn pages_and_counts_are_what_was_asked_for(bench: Bench) {
     let found = bench.store.find(&page(0, 0, false)).await.expect("a count");
     assert_eq!((found.items.len(), found.total), (0, 6), "no rows means the count alone");
     assert!(found.now > Timestamp::from_millis(1_700_000_000_000));
+}
+
+const SORTS: [SortBy; 5] = [SortBy::Title, SortBy::Priority, SortBy::Complexity, SortBy::CreatedAt, SortBy::ModifiedAt];
+
+/// Items with many equals in every order, of two projects: half of them share their number with one of the other.
+async fn crowd(bench: Bench) -> (Bench, Vec<Item>) {
+    let other = project("other", "OTH");
+    bench.put(ChangeSet { projects: vec![other.clone()], ..ChangeSet::default() }).await;
+    let mut items = Vec::new();
+    for number in 1..=12_u32 {
+        for home in [&bench.project, &other] {
+            let mut item = item(home, number, ["b", "a", "c c", "ä"][number as usize % 4]);
+            item.priority = [Priority::Low, Priority::High, Priority::Medium][number as usize % 3];
+            item.complexity = [None, Some(3), Some(9)][number as usize % 3].map(|c| Complexity::parse(c).expect("few"));
+            item.modified_at = Timestamp::from_millis(5000 + i64::from(number % 2));
+            item.derived.rank = i64::from(number % 2);
+            items.push(item);
+        }
+    }
+    bench.put_items(&items).await;
+    (bench, items)
+}
+
+fn each_list(bench: &Bench) -> Vec<Filter> {
+    let here = ProjectRef::Id(bench.project.id);
+    let mut lists = Vec::new();
+    for project in [here, ProjectRef::Slug(bench.project.slug.clone()), ProjectRef::Any] {
+        for sort in SORTS {
+            for order in [Order::Asc, Order::Desc] {
+                let list = Filter { project: project.clone(), sort, order, limit: 3, ..Filter::default() };
+                lists.push(Filter { visible: Some([bench.project.id].into()), ..list.clone() });
+                lists.push(Filter { roles: vec![Role::Queue, Role::Work], ..list.clone() });
+                lists.push(Filter { parent: Some(None), ..list.clone() });
+                lists.push(list);
+            }
+        }
+    }
+    lists
+}
+
+async fn page(bench: &Bench, list: &Filter, after: Option<Place>) -> Vec<Item> {
+    bench.store.find(&Filter { after, ..list.clone() }).await.expect("a page").items
+}
+
+/// Page after page gives the list, every item once, whatever the order.
+pub async fn pages_make_up_the_list(bench: Bench) {
+    let (bench, _) = crowd(bench).await;
+    for list in each_list(&bench) {
+        let whole = page(&bench, &Filter { limit: 100, ..list.clone() }, None).await;
+        assert!(whole.len() >= 12, "{list:?}");
+        let (mut met, mut after) = (Vec::new(), None);
+        loop {
+            let items = page(&bench, &list, after.take()).await;
+            let Some(last) = items.last() else { break };
+            assert!(list.has(&list.place(last)), "{list:?}");
+            after = Some(list.place(last));
+            met.extend(items);
+        }
+        assert_eq!(ids(&met), ids(&whole), "{list:?}");
+        let counted = Filter { after: whole.get(5).map(|item| list.place(item)), count: true, ..list.clone() };
+        let counted = bench.store.find(&counted).await.expect("a page");
+        assert_eq!(counted.total, u64::try_from(whole.len()).expect("few"), "the count is of all: {list:?}");
+    }
+}
+
+/// What is added, removed or closed between two pages shifts nothing: what stays is met once, in its order.
+pub async fn nothing_shifts_a_page(bench: Bench) {
+    let (bench, _) = crowd(bench).await;
+    let mut number = 100;
+    for list in each_list(&bench).into_iter().filter(|list| list.roles.is_empty()) {
+        let before = page(&bench, &Filter { limit: 200, ..list.clone() }, None).await;
+        let first = page(&bench, &list, None).await;
+        let after = list.place(first.last().expect("an item"));
+        // New items that come before, between and after; the one that the place is named by goes, and one before it.
+        let mut new = Vec::new();
+        for like in [&first[0], &first[2], &before[before.len() - 1]] {
+            number += 1;
+            let home = docket_core::model::Project { id: like.project, ..bench.project.clone() };
+            let mut fresh = item(&home, number, like.title.as_str());
+            (fresh.priority, fresh.complexity, fresh.modified_at) = (like.priority, like.complexity, like.modified_at);
+            new.push(fresh);
+        }
+        bench.put_items(&new).await;
+        let gone = vec![first[0].id, first[2].id];
+        bench.put(ChangeSet { removed_items: gone.clone(), ..ChangeSet::default() }).await;
+        let closed = Touched { state: true, ..Touched::default() };
+        bench.edit(first[1].id, closed, |item| item.role = Role::Terminal).await;
+        let rest = page(&bench, &Filter { limit: 200, ..list.clone() }, Some(after)).await;
+        let known: Vec<ItemId> = ids(&rest).into_iter().filter(|id| new.iter().all(|new| new.id != *id)).collect();
+        assert_eq!(known, ids(&before)[3..], "{list:?}");
+        bench.edit(first[1].id, closed, |item| item.role = Role::Queue).await;
+        number += 1;
+        bench.put(ChangeSet { removed_items: ids(&new), ..ChangeSet::default() }).await;
+        let mut back = vec![first[0].clone(), first[2].clone()];
+        for item in &mut back {
+            item.version = 1;
+        }
+        bench.put_items(&back).await;
+    }
+}
+
+fn ids(items: &[Item]) -> Vec<ItemId> {
+    items.iter().map(|item| item.id).collect()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use docket_core::model::{EdgeKind, Event, Item, Role, Timestamp, Verb};
 use docket_core::store::{ChangeSet, ChildTally, ClaimTally, EventFilter, ProjectRef, ScanRows, ScanTable, Scope};
 
-use super::support::{Bench, child, claim, edge, event, item, note, project};
+use super::support::{Bench, brief, child, claim, comment, edge, event, item, link, note, project, question, session};
 
 /// Children and claims are tallied.
 pub async fn children_and_claims_are_tallied(bench: Bench) {
@@ -52,6 +52,9 @@ pub async fn events_are_filtered_and_ordered(bench: Bench) {
         (EventFilter { limit: 2, ..all() }, &[1, 2]),
         (EventFilter { newest_first: true, limit: 2, ..all() }, &[6, 5]),
         (EventFilter { after: Some(4), ..all() }, &[5, 6]),
+        (EventFilter { before: Some(3), ..all() }, &[1, 2]),
+        (EventFilter { before: Some(5), newest_first: true, limit: 2, ..all() }, &[4, 3]),
+        (EventFilter { before: Some(5), project: here.clone(), newest_first: true, limit: 2, ..all() }, &[4, 2]),
         (EventFilter { since: Some(at(0)), ..all() }, &[1, 2, 3, 4, 5, 6]),
         (EventFilter { since: Some(at(100)), ..all() }, &[3, 4, 5, 6]),
         (EventFilter { since: Some(at(299)), newest_first: true, ..all() }, &[6, 5, 4]),
@@ -69,12 +72,28 @@ pub async fn events_are_filtered_and_ordered(bench: Bench) {
     }
 }
 
+const TABLES: [ScanTable; 8] = [
+    ScanTable::Items,
+    ScanTable::Edges,
+    ScanTable::Notes,
+    ScanTable::Briefs,
+    ScanTable::Questions,
+    ScanTable::Comments,
+    ScanTable::Links,
+    ScanTable::Sessions,
+];
+
 /// A scan meets every row once.
 pub async fn a_scan_meets_every_row_once(bench: Bench) {
     let items: Vec<Item> = (1..=2500).map(|number| item(&bench.project, number, "scanned")).collect();
     let edges: Vec<_> = items.windows(2).take(1000).map(|pair| edge(EdgeKind::RelatesTo, &pair[0], &pair[1])).collect();
     let notes: Vec<_> =
         items.iter().take(600).flat_map(|item| [note(item, "a", "x"), note(item, "b b", "y")]).collect();
+    let briefs: Vec<_> = items.iter().take(1100).map(|item| (item.id, brief("a goal"))).collect();
+    let questions: Vec<_> = items.iter().take(1001).map(|item| question(item, "which?")).collect();
+    let comments: Vec<_> = (0..1200).map(|number| comment(&items[number % 3], "words")).collect();
+    let links: Vec<_> = items.iter().take(1000).map(|item| link(item, "abc")).collect();
+    let sessions: Vec<_> = items.iter().take(1001).map(|item| session(item, "ann")).collect();
     let second = project("second", "SEC");
     let last = item(&second, 1, "in the second project");
     bench
@@ -82,12 +101,19 @@ pub async fn a_scan_meets_every_row_once(bench: Bench) {
             new_items: items.clone(),
             new_edges: edges.clone(),
             notes: notes.clone(),
+            briefs: briefs.clone(),
+            questions: questions.clone(),
+            comments: comments.clone(),
+            links: links.clone(),
+            new_sessions: sessions.clone(),
             ..ChangeSet::default()
         })
         .await;
     bench.put(ChangeSet { projects: vec![second], new_items: vec![last.clone()], ..ChangeSet::default() }).await;
-    let (mut seen, mut pages) = ((Vec::new(), Vec::new(), Vec::new()), Vec::new());
-    for table in [ScanTable::Items, ScanTable::Edges, ScanTable::Notes] {
+    let (mut seen, mut said) = ((Vec::new(), Vec::new(), Vec::new()), (Vec::new(), Vec::new(), Vec::new(), Vec::new()));
+    let mut attempts = Vec::new();
+    let mut pages = Vec::new();
+    for table in TABLES {
         let (mut after, mut count) = (None, 0);
         loop {
             let page = bench.store.scan(table, after).await.expect("a page");
@@ -96,6 +122,12 @@ pub async fn a_scan_meets_every_row_once(bench: Bench) {
                 ScanRows::Items(rows) => seen.0.extend(rows),
                 ScanRows::Edges(rows) => seen.1.extend(rows),
                 ScanRows::Notes(rows) => seen.2.extend(rows),
+                ScanRows::Briefs(rows) => said.0.extend(rows),
+                ScanRows::Questions(rows) => said.1.extend(rows),
+                ScanRows::Comments(rows) => said.2.extend(rows),
+                ScanRows::Links(rows) => said.3.extend(rows),
+                ScanRows::Entries(_) | ScanRows::EntryLinks(_) => unreachable!("cases of their own"),
+                ScanRows::Sessions(rows) => attempts.extend(rows),
             }
             after = page.next;
             if after.is_none() {
@@ -104,11 +136,15 @@ pub async fn a_scan_meets_every_row_once(bench: Bench) {
         }
         pages.push(count);
     }
-    assert_eq!(pages, [3, 2, 2]);
+    assert_eq!(pages, [3, 2, 2, 2, 2, 2, 2, 2]);
     assert_eq!(seen.0.len(), 2501);
     assert_eq!(seen.0[..2500], items);
     assert_eq!((seen.1, seen.2), (edges, notes));
-    assert!(bench.store.scan(ScanTable::Items, Some("nonsense".to_owned())).await.is_err());
+    assert_eq!(said, (briefs, questions, comments, links));
+    assert_eq!(attempts, sessions);
+    for table in TABLES {
+        assert!(bench.store.scan(table, Some("nonsense".to_owned())).await.is_err());
+    }
 }
 
 /// A reader that goes away harms nobody.

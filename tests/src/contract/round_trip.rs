@@ -2,8 +2,8 @@
 
 use docket_core::model::EdgeKind;
 use docket_core::model::{
-    ActorClaim, ActorKind, Attribution, Complexity, Outcome, Priority, RequestId, Role, Summary, Tag, Text, Timestamp,
-    Title, Verb, Verification,
+    ActorClaim, ActorKind, Attribution, Complexity, Inbox, Outcome, Priority, RequestId, Role, Sections, Summary, Tag,
+    Text, Timestamp, Title, Verb, Verification,
 };
 use docket_core::store::{AnswerKey, ChangeSet, EventFilter, NoteReach, ProjectRef, Scope, StoredAnswer, Touched};
 
@@ -27,6 +27,11 @@ pub async fn an_item_comes_back_as_it_was_written(bench: Bench) {
     full.metadata = Some(Text::parse("{\"k\": [1, 2.5, null]}").expect("text"));
     full.properties = Some(Text::parse("{}").expect("text"));
     full.requires_verification = true;
+    full.intent = Some(Text::parse("so that \"people\" can").expect("text"));
+    full.attention = Some(Text::parse("somebody\nlook").expect("text"));
+    full.due_at = Some(Timestamp::from_millis(1_800_000_000_001));
+    full.estimate_minutes = Some(u32::MAX);
+    full.position = Some(i32::MIN);
     full.touches = vec![name("src/**/*.rs")];
     full.needs = vec![name("staging")];
     full.required_capabilities = vec![name("rust")];
@@ -38,6 +43,8 @@ pub async fn an_item_comes_back_as_it_was_written(bench: Bench) {
     full.derived.unblocks = 3;
     full.derived.rank = i64::MIN;
     full.derived.offered = false;
+    full.derived.sections = Sections(u8::MAX);
+    full.derived.inbox = Inbox(Inbox::REVIEW | Inbox::ATTENTION);
     let plain = item(&bench.project, 2, "plain");
     bench.put_items(&[full.clone(), plain.clone()]).await;
     assert_eq!(bench.get(full.id).await, Some(full));
@@ -58,6 +65,13 @@ pub async fn only_the_touched_groups_are_written(bench: Bench) {
         item.fence.0 = 1;
         item.derived.rank = 99;
         item.derived.offered = false;
+        item.derived.sections = Sections(Sections::OBJECTIVE);
+        item.derived.inbox = Inbox(Inbox::ATTENTION);
+        item.intent = Some(Text::parse("why").expect("text"));
+        item.attention = Some(Text::parse("look").expect("text"));
+        item.due_at = Some(Timestamp::from_millis(7));
+        item.estimate_minutes = Some(8);
+        item.position = Some(-9);
     };
     let mut expected = before.clone();
     bench.edit(before.id, Touched { claim: true, ..Touched::default() }, all).await;
@@ -67,9 +81,16 @@ pub async fn only_the_touched_groups_are_written(bench: Bench) {
     bench.edit(before.id, Touched { derived: true, ..Touched::default() }, all).await;
     expected.derived.rank = 99;
     expected.derived.offered = false;
+    expected.derived.sections = Sections(Sections::OBJECTIVE);
+    expected.derived.inbox = Inbox(Inbox::ATTENTION);
     assert_eq!(bench.get(before.id).await, Some(expected.clone()));
     bench.edit(before.id, Touched { content: true, words: true, ..Touched::default() }, all).await;
     expected.title = Title::parse("after").expect("title");
+    expected.intent = Some(Text::parse("why").expect("text"));
+    expected.attention = Some(Text::parse("look").expect("text"));
+    expected.due_at = Some(Timestamp::from_millis(7));
+    expected.estimate_minutes = Some(8);
+    expected.position = Some(-9);
     assert_eq!(bench.get(before.id).await, Some(expected.clone()));
     bench.edit(before.id, Touched { state: true, ..Touched::default() }, all).await;
     expected.status = name("in_progress");

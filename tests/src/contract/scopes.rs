@@ -136,6 +136,24 @@ pub async fn edges_reach_as_far_as_asked(bench: Bench) {
     assert_eq!((ids(&seen), seen.edges.len()), (sorted(&[&root, &far]), 1));
 }
 
+/// The edges of the named are counted without being shown.
+pub async fn edges_are_counted_without_being_shown(bench: Bench) {
+    let items: Vec<Item> = (1..=4).map(|number| item(&bench.project, number, "end")).collect();
+    bench.put_items(&items).await;
+    let new_edges = vec![
+        edge(EdgeKind::Blocks, &items[0], &items[1]),
+        edge(EdgeKind::RelatesTo, &items[2], &items[0]),
+        edge(EdgeKind::Blocks, &items[1], &items[2]),
+    ];
+    bench.put(ChangeSet { new_edges, ..ChangeSet::default() }).await;
+    let named = [0, 1, 3].map(|index: usize| items[index].id);
+    let around = Around { edges: EdgeReach::Counted, ..Around::default() };
+    let scope = Scope { items: named.map(Into::into).to_vec(), around, ..Scope::default() };
+    let seen = bench.store.view(&scope).await.expect("a slice");
+    assert_eq!(seen.degrees, named.into_iter().zip([2, 2, 0]).collect());
+    assert_eq!((seen.edges.len(), seen.items.len()), (0, 3));
+}
+
 /// Notes are shown without bodies near the named and with them on it.
 pub async fn notes_are_shown_without_bodies_near_the_named_and_with_them_on_it(bench: Bench) {
     let Family { bench, mid, leaf, other, .. } = family(bench).await;
@@ -195,15 +213,19 @@ pub async fn a_walk_that_is_too_long_says_so(bench: Bench) {
     let most = u32::try_from(limits::GRAPH_NODES).expect("a small number");
     bench.put_items(std::slice::from_ref(&root)).await;
     let children: Vec<Item> = (2..=most + 1).map(|number| child(&root, number, "c", &bench.project)).collect();
-    for page in children.chunks(20_000) {
+    for page in children.chunks(5_000) {
         bench.put_items(page).await;
     }
+    // A table whose items have nearly all one parent must not tempt it to read the whole table for each of them.
+    bench.take_stock().await;
     let around = Around { waits: true, open_children: Some(3), ..Around::default() };
-    let begun = std::time::Instant::now();
     let seen = view(&bench, named(&[&root], around)).await;
-    assert!(seen.waits.expect("what it waits for").truncated);
+    let waits = seen.waits.expect("what it waits for");
+    assert!(waits.truncated);
+    // How far it went says that it is bounded; a clock would say how busy the machine is.
+    let gone = waits.children.len() + waits.edges.len();
+    assert!(gone <= limits::GRAPH_NODES, "a bounded walk is bounded: {gone} steps");
     assert!(seen.open_children[&root.id].truncated);
-    assert!(begun.elapsed().as_secs() < 5, "a bounded walk is bounded: {:?}", begun.elapsed());
 }
 
 /// The project is the named one or none.

@@ -56,9 +56,33 @@ pub async fn a_page_ends_at_its_limit_and_the_next_begins_after_it(bench: Bench)
     };
     let seen = bench.store.view(&scope(None)).await.expect("a slice");
     assert_eq!((numbers(&seen), seen.candidates.truncated), (vec![9, 1], true));
-    let after = (items[0].derived.rank, items[0].number);
+    let after = (items[0].derived.rank, items[0].number, items[0].project);
     let seen = bench.store.view(&scope(Some(after))).await.expect("a slice");
     assert_eq!((numbers(&seen), seen.candidates.truncated), (vec![3], false));
+}
+
+/// Items of one rank and number, of different projects, are all met.
+pub async fn pages_of_ready_work_over_all_projects_leave_out_nothing(bench: Bench) {
+    let others = [project("one", "ONE"), project("two", "TWO")];
+    let all = [&bench.project, &others[0], &others[1]];
+    let mut items: Vec<Item> = (1..=4).flat_map(|number| all.map(|home| item(home, number, "work"))).collect();
+    items[5].claim = Some(claim("expired", Some(20)));
+    bench.put(ChangeSet { projects: others.to_vec(), ..ChangeSet::default() }).await;
+    bench.put_items(&items).await;
+    let visible = Some([others[0].id, others[1].id].into());
+    for (visible, count) in [(None, 12), (visible, 8)] {
+        let (mut met, mut after) = (Vec::new(), None);
+        loop {
+            let candidates = Some(Candidates { after, ..best(2) });
+            let scope = Scope { candidates, visible: visible.clone(), ..Scope::default() };
+            let seen = bench.store.view(&scope).await.expect("a slice");
+            let Some(last) = seen.candidates.rows.last().map(|id| &seen.items[id]) else { break };
+            after = Some((last.derived.rank, last.number, last.project));
+            met.extend_from_slice(&seen.candidates.rows);
+        }
+        let different: std::collections::BTreeSet<&ItemId> = met.iter().collect();
+        assert_eq!((met.len(), different.len()), (count, count));
+    }
 }
 
 /// Candidates can be narrowed.

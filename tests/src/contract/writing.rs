@@ -5,35 +5,13 @@ use std::time::Duration;
 
 use docket_core::model::{EdgeKind, Item, ItemId, Title, Verb};
 use docket_core::store::{
-    Around, ChangeSet, ClaimState, EdgeReach, Filter, ItemChange, NoteReach, Scope, Slice, Step, StoreError, Touched,
-    Unit,
+    Around, ChangeSet, ClaimState, EdgeReach, Filter, ItemChange, NoteReach, Scope, StoreError, Touched, Unit,
 };
 
-use super::support::{Bench, ClaimBest, Edit, Put, child, edge, event, item, name, note};
-
-struct Panics;
-
-impl Unit for Panics {
-    fn scope(&self) -> Scope {
-        Scope::default()
-    }
-
-    fn decide(&mut self, _seen: &Slice) -> Step {
-        panic!("a bug in a command")
-    }
-}
-
-struct LooksForEver;
-
-impl Unit for LooksForEver {
-    fn scope(&self) -> Scope {
-        Scope::default()
-    }
-
-    fn decide(&mut self, _seen: &Slice) -> Step {
-        Step::Look(Box::default())
-    }
-}
+use super::support::{
+    Bench, ClaimBest, Edit, LooksForEver, Panics, Put, brief, child, comment, edge, event, item, link, name, note,
+    question,
+};
 
 /// Runs units that come at the same time.
 async fn together(bench: &Bench, units: Vec<Box<dyn Unit>>) -> Vec<Result<(), StoreError>> {
@@ -189,6 +167,10 @@ pub async fn costs_do_not_grow_with_rows(bench: Bench) {
             .put(ChangeSet {
                 notes: items.iter().map(|item| note(item, "n", "text")).collect(),
                 new_edges: items.iter().map(|item| edge(EdgeKind::RelatesTo, item, &root)).collect(),
+                briefs: items.iter().map(|item| (item.id, brief("a goal"))).collect(),
+                questions: items.iter().map(|item| question(item, "which?")).collect(),
+                comments: items.iter().map(|item| comment(item, "words")).collect(),
+                links: items.iter().map(|item| link(item, "abc")).collect(),
                 events: items
                     .iter()
                     .map(|item| event(item.project, Some(item.id), Verb::Created, item.created_at))
@@ -212,10 +194,18 @@ pub async fn costs_do_not_grow_with_rows(bench: Bench) {
             notes: NoteReach::Heads,
             waits: true,
             component: true,
+            briefs: true,
+            questions: true,
+            comments: Some(9),
+            links: true,
+            sessions: true,
+            open_runs: true,
         };
         let scope = Scope { items: items.iter().map(|item| item.id.into()).collect(), around, ..Scope::default() };
         let seen = bench.store.view(&scope).await.expect("a slice");
         assert!(seen.items.len() > size && seen.edges.len() >= size);
+        assert_eq!((seen.questions.len(), seen.comments.len(), seen.links.len()), (size, size, size));
+        assert!(seen.briefs.len() >= size);
         costs.push(bench.store.round_trips() - before);
     }
     assert_eq!(costs[0], costs[1]);

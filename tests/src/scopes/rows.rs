@@ -1,16 +1,20 @@
 //! Two projects of the same shape, and the commands that make and try them.
 
-use std::sync::Arc;
-
 use docket_core::command::{
-    Claim, ClaimRequest, Create, EdgeSpec, Link, NewItem, NotePut, Parent, PutNotes, Remove, SetProject,
+    Ask, BriefText, Change, Claim, ClaimRequest, Create, EdgeSpec, Link, NewCriterion, NewItem, NewLink, NotePut,
+    Parent, PutNotes, Remark, Remove, SetBrief, SetProject,
 };
 use docket_core::engine::{Call, Command};
-use docket_core::model::{DegradedMode, EdgeId, EdgeKind, Item, ItemRef, NoteId, Project, ProjectId, Slug, Text};
+use docket_core::model::{
+    Authority, EdgeId, EdgeKind, EntryId, Item, ItemRef, LinkId, NoteId, Project, ProjectId, QuestionId, RunId,
+    SessionId, Slug, Text, Url,
+};
 use docket_core::store::ProjectRef;
 use docket_core::testing::{name, title};
 use docket_core::{Engine, Error};
 use uuid::Uuid;
+
+use super::checks::ordered;
 
 /// One project with its rows.
 #[derive(Clone, Debug)]
@@ -21,18 +25,15 @@ pub(super) struct Half {
     pub(super) claimed: Item,
     pub(super) note: NoteId,
     pub(super) edge: EdgeId,
+    pub(super) question: QuestionId,
+    pub(super) link: LinkId,
+    pub(super) session: SessionId,
+    pub(super) run: RunId,
+    pub(super) entry: EntryId,
 }
 
 pub(super) async fn run<C: Command>(engine: &Engine, command: C) -> Result<C::Output, Error> {
-    let call = Call {
-        principal: name("tester"),
-        by: None,
-        policy: DegradedMode::default(),
-        request: None,
-        requester: None,
-        access: Arc::default(),
-        seed: Uuid::new_v4().as_u128(),
-    };
+    let call = Call::new(name("tester"), Uuid::new_v4().as_u128());
     engine.run(call, command).await
 }
 
@@ -44,11 +45,15 @@ pub(super) async fn half(engine: &Engine, slug: &str, word: &str) -> Half {
         prefix: None,
         workflow: None,
         schemas: None,
+        archived: None,
         must_be_new: true,
     };
     let project = run(engine, set).await.unwrap_or_else(|error| panic!("a project: {error}")).project;
     let parent = made(engine, project.id, &format!("{word} parent"), None).await;
     let item = made(engine, project.id, &format!("{word} item"), Some(Parent::Existing(parent.id.into()))).await;
+    let attempted = made(engine, project.id, &format!("{word} attempted"), None).await;
+    let begun = run(engine, super::sessions::begin(attempted.id.into())).await;
+    let session = begun.unwrap_or_else(|error| panic!("a session: {error}")).session.id;
     let claimed = made(engine, project.id, &format!("{word} claimed"), None).await;
     let claims = vec![ClaimRequest { item: claimed.id.into(), ttl: None }];
     let claim = Claim { project: ProjectRef::Any, claims, releases: vec![], ready_only: false };
@@ -57,7 +62,23 @@ pub(super) async fn half(engine: &Engine, slug: &str, word: &str) -> Half {
     let note = written.notes.into_iter().flatten().next().unwrap_or_else(|| panic!("a note")).id;
     let linked = run(engine, link(parent.id.into(), claimed.id.into())).await;
     let edge = linked.unwrap_or_else(|error| panic!("an edge: {error}")).edges.remove(0).id;
-    Half { project, parent, item, claimed, note, edge }
+    let text = |text: &str| Text::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    let brief = set_brief(item.id.into(), &format!("{word} goal"));
+    run(engine, brief).await.unwrap_or_else(|error| panic!("a brief: {error}"));
+    let asked = made(engine, project.id, &format!("{word} asked"), None).await;
+    let ask = Ask {
+        project: ProjectRef::Any,
+        item: asked.id.into(),
+        text: text(&format!("{word}?")),
+        options: vec![text(word)],
+        fence: None,
+    };
+    let question = run(engine, ask).await.unwrap_or_else(|error| panic!("a question: {error}")).question.id;
+    let said = run(engine, remark(item.id.into(), word)).await.unwrap_or_else(|error| panic!("a remark: {error}"));
+    let link = said.links.first().copied().unwrap_or_else(|| panic!("a link"));
+    let run = ordered(engine, item.id.into(), word).await;
+    let entry = super::knowledge::learned(engine, item.id, word).await;
+    Half { project, parent, item, claimed, note, edge, question, link, session, run, entry }
 }
 
 async fn made(engine: &Engine, project: ProjectId, text: &str, parent: Option<Parent>) -> Item {
@@ -86,6 +107,33 @@ pub(super) fn put_note(item: ItemRef) -> PutNotes {
     let body = Text::parse("words").unwrap_or_else(|error| panic!("{error}"));
     let note = NotePut { item, key: name("remark"), phase: None, body, by: None, fence: None };
     PutNotes { project: ProjectRef::Any, notes: vec![note], atomic: true }
+}
+
+pub(super) fn set_brief(item: ItemRef, goal: &str) -> SetBrief {
+    let text = |text: &str| Text::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    let criteria = vec![NewCriterion::saying(text(goal))];
+    let brief = BriefText {
+        objective: Change::Set(text(goal)),
+        acceptance_criteria: Change::Set(criteria),
+        ..BriefText::default()
+    };
+    SetBrief {
+        project: ProjectRef::Any,
+        item,
+        brief,
+        replace: false,
+        expected_version: None,
+        fence: None,
+        authority: Authority::Agent,
+    }
+}
+
+/// A comment and a link.
+pub(super) fn remark(item: ItemRef, word: &str) -> Remark {
+    let url = Url::parse(&format!("https://example.com/{word}")).unwrap_or_else(|error| panic!("{error}"));
+    let link = NewLink { kind: name("page"), reference: name(word), url, title: None };
+    let comment = Some(Text::parse(word).unwrap_or_else(|error| panic!("{error}")));
+    Remark { project: ProjectRef::Any, item, comment, links: vec![link], fence: None }
 }
 
 /// Only tried on what is not the caller's own: it would be gone.

@@ -32,7 +32,7 @@ impl Desk {
     /// A folder with a database and a project whose keys begin with `W`.
     pub(crate) fn new() -> Self {
         let desk = Self::bare();
-        desk.ok(&["init", "--prefix", "W", "--name", "Work"]);
+        desk.ok(&["init", "--surface", "task-orchestrator", "--prefix", "W", "--name", "Work"]);
         desk
     }
 

@@ -1,6 +1,6 @@
 //! The doctor: finds what was planted, mends what can be computed, and says so by its exit code.
 
-use docket_core::model::{Derived, ItemId};
+use docket_core::model::{Derived, Inbox, ItemId, Sections};
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 use serde_json::{Value, json};
 
@@ -38,7 +38,15 @@ fn a_healthy_database_is_said_to_be_so() {
 #[test]
 fn planted_damage_is_found_and_mended() {
     let (desk, ids) = scene();
-    let wrong = Derived { blockers: 7, moot: 2, unblocks: 9, rank: 1, offered: true };
+    let wrong = Derived {
+        blockers: 7,
+        moot: 2,
+        unblocks: 9,
+        rank: 1,
+        offered: true,
+        sections: Sections(Sections::OBJECTIVE),
+        inbox: Inbox(Inbox::QUESTION),
+    };
     plant(&desk, &[(ids[1], wrong), (ids[2], Derived { offered: false, ..wrong })]);
     let ran = desk.run(&["doctor"]);
     assert_eq!(ran.code, 1, "{ran:?}");
@@ -48,7 +56,7 @@ fn planted_damage_is_found_and_mended() {
     let report: Value = serde_json::from_str(&ran.out).expect("JSON");
     let checks: Vec<&str> =
         report["rows"].as_array().expect("findings").iter().filter_map(|found| found["check"].as_str()).collect();
-    for check in ["blockers", "moot", "unblocks", "rank", "offered"] {
+    for check in ["blockers", "moot", "unblocks", "rank", "offered", "brief", "inbox"] {
         assert!(checks.contains(&check), "{check} is not in {checks:?}");
     }
     let mended = desk.json(&["doctor", "--repair"]);

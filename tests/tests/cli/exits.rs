@@ -93,7 +93,7 @@ fn a_conflict_or_a_refusal_is_5() {
     assert_eq!((&error["code"], &error["refusals"][0]["gate"]), (&json!("RULE_BLOCKED"), &json!("transition")));
     desk.ok(&["advance", &item, "complete"]);
     assert!(desk.fails(5, &["claim", &item]).contains("closed"));
-    desk.fails(5, &["init", "--prefix", "OTHER"]);
+    desk.fails(5, &["init", "--surface", "task-orchestrator", "--prefix", "OTHER"]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 /// An export with this many items.
 fn many(items: usize) -> String {
     let desk = Desk::bare();
-    desk.ok(&["init", "--prefix", "M", "--name", "Many"]);
+    desk.ok(&["init", "--surface", "task-orchestrator", "--prefix", "M", "--name", "Many"]);
     desk.ok(&["--project", "here", "item", "add", "one"]);
     let lines = desk.ok(&["export"]).replace("\"slug\":\"here\"", "\"slug\":\"many\"");
     let item = lines.lines().find(|line| line.starts_with("{\"item\"")).expect("an item");

@@ -83,14 +83,14 @@ fn an_import_is_all_or_nothing_and_its_errors_name_the_line() {
         changed.join("\n")
     };
     let fresh = Desk::bare();
-    fresh.ok(&["--project", "fresh", "init", "--prefix", "F"]);
+    fresh.ok(&["--project", "fresh", "init", "--surface", "task-orchestrator", "--prefix", "F"]);
     let before = fresh.ok(&["export"]);
     let root = serde_json::from_str::<Value>(lines[3]).expect("JSON")["item"]["id"].as_str().expect("an id").to_owned();
     for (text, code, parts) in [
         (String::new(), 2, vec!["in.jsonl:1: ", "empty"]),
         ("{}".to_owned(), 2, vec!["in.jsonl:1: "]),
-        (lines[1..].join("\n"), 2, vec!["in.jsonl:1: ", "{\"docket\":1}"]),
-        (with(1, "{\"docket\":2}".to_owned()), 2, vec!["in.jsonl:1: ", "version 2"]),
+        (lines[1..].join("\n"), 2, vec!["in.jsonl:1: ", "{\"docket\":3}"]),
+        (with(1, "{\"docket\":4}".to_owned()), 2, vec!["in.jsonl:1: ", "version 4"]),
         (with(5, "{\"item\":{".to_owned()), 2, vec!["in.jsonl:5: ", "not JSON"]),
         (with(5, "[1]".to_owned()), 2, vec!["in.jsonl:5: ", "one key"]),
         (with(5, "{\"thing\":{}}".to_owned()), 2, vec!["in.jsonl:5: ", "thing"]),
@@ -131,7 +131,7 @@ fn items_come_into_a_project_that_is_there_and_another_of_its_name_is_refused() 
     let desk = scene();
     desk.ok(&["export", "a.jsonl"]);
     let fresh = Desk::bare();
-    fresh.ok(&["init", "--prefix", "W"]);
+    fresh.ok(&["init", "--surface", "task-orchestrator", "--prefix", "W"]);
     fresh.write("a.jsonl", desk.read("a.jsonl"));
     let said = fresh.fails(5, &["import", "a.jsonl"]);
     assert!(said.contains("another project of this database has"), "{said}");

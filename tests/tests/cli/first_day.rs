@@ -192,7 +192,7 @@ fn a_word_that_is_no_move_is_told_with_those_that_are() {
     for (arguments, part) in [
         (vec!["item", "list", "--limit", "-1"], "from 1 to 200"),
         (vec!["next", "--limit", "x"], "from 1 to 200"),
-        (vec!["item", "list", "--offset", "-1"], "from 0 on"),
+        (vec!["item", "list", "--cursor", "12"], "begin again without one"),
         (vec!["item", "add", "a", "--complexity", "x"], "from 1 to 10"),
         (vec!["link", "W-1", "blocks", "W-2", "--unblock-at", "blocked"], "queue, work, review or terminal"),
     ] {

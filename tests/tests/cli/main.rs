@@ -1,8 +1,10 @@
 //! The command line, through the real program: every verb, every exit code, and what it does with bad input.
 
 mod bad_input;
+mod checks;
 mod configuration;
 mod connect;
+mod contract;
 mod copies;
 mod desk;
 mod doctor;
@@ -11,5 +13,8 @@ mod export;
 mod first_day;
 mod help;
 mod keys;
+mod knowledge;
 mod postgres;
+mod proving;
+mod sessions;
 mod verbs;

@@ -22,7 +22,7 @@ impl Office {
 
     fn new() -> Self {
         let office = Self::bare();
-        let ready = office.json(&["init", "--prefix", "W", "--name", "Work"]);
+        let ready = office.json(&["init", "--surface", "task-orchestrator", "--prefix", "W", "--name", "Work"]);
         assert_eq!(ready["created"], json!(true));
         office
     }
@@ -47,7 +47,7 @@ impl Office {
 #[test]
 fn work_is_done_on_a_server_as_in_a_file() {
     let office = Office::new();
-    let again = office.json(&["init", "--prefix", "W", "--name", "Work"]);
+    let again = office.json(&["init", "--surface", "task-orchestrator", "--prefix", "W", "--name", "Work"]);
     assert_eq!(again["created"], json!(false), "to run it again changes nothing");
     for title in ["Zebra crossing", "apple pie", "Äpfel"] {
         office.ok(&["item", "add", title]);
@@ -76,6 +76,23 @@ fn work_is_done_on_a_server_as_in_a_file() {
     assert!(other.ok(&["doctor"]).contains("nothing is wrong"));
     other.ok(&["export", "again.jsonl"]);
     assert_eq!(other.desk.read("again.jsonl"), office.desk.read("all.jsonl"), "not a row is lost on the way");
+}
+
+#[test]
+fn what_items_are_found_by_is_mended() {
+    let office = Office::new();
+    office.ok(&["item", "add", "Lost and found"]);
+    office.ok(&["item", "add", "Elsewhere"]);
+    office.database.run("UPDATE items SET words = 'ghost' WHERE number = 1");
+    assert_eq!(office.json(&["search", "found"])["total"], json!(0));
+    let said = office.desk.run(&office.words(&["doctor"]));
+    assert!(said.code == 1 && said.out.contains("W-1 it is not found by its words"), "{said:?}");
+    let mended = office.json(&["doctor", "--repair"]);
+    assert_eq!((&mended["repaired"], &mended["rows"]), (&json!(1), &json!([])));
+    assert_eq!(
+        (&office.json(&["search", "found"])["total"], &office.json(&["search", "ghost"])["total"]),
+        (&json!(1), &json!(0))
+    );
 }
 
 #[test]

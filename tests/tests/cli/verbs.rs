@@ -96,7 +96,13 @@ fn items_are_changed_listed_and_removed() {
     assert_eq!(desk.json(&["item", "list", "--tags", "x"])["total"], json!(1));
     assert_eq!(desk.json(&["item", "list", "--type", "feature"])["items"][0]["key"], json!("W-1"));
     assert_eq!(desk.json(&["item", "list", "--parent", &epic])["total"], json!(0));
-    assert!(desk.ok(&["item", "list", "--limit", "1"]).contains("1 of 2 shown; --offset 1"));
+    assert!(desk.ok(&["item", "list", "--limit", "1"]).contains("1 of 2 shown; --cursor "));
+    let first = desk.json(&["item", "list", "--limit", "1"]);
+    let cursor = first["nextCursor"].as_str().expect("a cursor");
+    let second = desk.json(&["item", "list", "--limit", "1", "--cursor", cursor]);
+    assert_eq!((&second["items"][0]["key"], &second["nextCursor"]), (&json!("W-2"), &Value::Null));
+    let refused = desk.error(2, &["item", "list", "--all", "--cursor", cursor]);
+    assert_eq!(refused["reason"], json!("bad_cursor"), "of another list: {refused}");
 
     assert_eq!(desk.ok(&["item", "rm", &task]), "removed W-2\n");
     desk.fails(2, &["item", "show", &task]);
@@ -162,8 +168,11 @@ fn ready_work_is_found_claimed_moved_and_released() {
     );
     desk.ok(&["--actor", "agent:a", "release", &high]);
     desk.fails(5, &["--actor", "agent:a", "release", &high]);
-    assert_eq!(desk.error(2, &["--actor", "agent:b", "claim", &high, &low])["reason"], json!("claim_limit"));
-    desk.ok(&["--actor", "agent:b", "claim", &high]);
+    let both = desk.run(&["--actor", "agent:b", "claim", &high, &low]);
+    assert!(
+        both.code == 2 && both.err.contains("may hold 1 claim(s)"),
+        "the first is claimed, the second not: {both:?}"
+    );
     let stale = desk.error(5, &["--actor", "agent:a", "advance", &high, "complete", "--fence", "1"]);
     assert_eq!(stale["reason"], json!("claim_lost"), "{stale}");
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use docket_core::access::{Access, Profile};
 use docket_core::command::{Create, CreateKey, NewItem, RevokeKey, SetProject};
 use docket_core::engine::Call;
-use docket_core::model::{DegradedMode, ItemId, KeySecret, Project, Slug, Title};
+use docket_core::model::{ItemId, KeySecret, Project, Slug, Title};
 use docket_core::store::{ProjectRef, Store};
 use docket_core::{Code, Engine, Kind, Reason};
 use docket_identity::{Bearer, ClaimNames, TokenSettings};
@@ -24,15 +24,7 @@ struct Desk {
 }
 
 fn call() -> Call {
-    Call {
-        principal: name("local"),
-        by: None,
-        policy: DegradedMode::default(),
-        request: None,
-        requester: None,
-        access: Arc::default(),
-        seed: uuid::Uuid::new_v4().as_u128(),
-    }
+    Call::new(name("local"), uuid::Uuid::new_v4().as_u128())
 }
 
 async fn desk() -> Desk {
@@ -45,6 +37,7 @@ async fn desk() -> Desk {
         prefix: None,
         workflow: None,
         schemas: None,
+        archived: None,
         must_be_new: true,
     };
     let project = engine.run(call(), set("web")).await.expect("a project").project;

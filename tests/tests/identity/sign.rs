@@ -1,7 +1,11 @@
 //! Real keys, made anew, and tokens signed with them.
 
+use aws_lc_rs::encoding::AsDer as _;
 use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
+use aws_lc_rs::rsa::KeySize;
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RsaKeyPair,
+};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp};
 use serde_json::{Value, json};
 
@@ -10,6 +14,7 @@ use crate::proofs::base64;
 /// A key with its id.
 pub(crate) struct Signer {
     pub(crate) id: String,
+    algorithm: Algorithm,
     key: EncodingKey,
     jwk: Value,
 }
@@ -22,7 +27,36 @@ impl Signer {
         let key = EncodingKey::from_ed_der(document.as_ref());
         let x = base64(pair.public_key().as_ref());
         let jwk = json!({ "kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig", "kid": id, "x": x });
-        Self { id: id.to_owned(), key, jwk }
+        Self { id: id.to_owned(), algorithm: Algorithm::EdDSA, key, jwk }
+    }
+
+    /// A new RSA key that signs in one of RSA's ways.
+    pub(crate) fn rsa(id: &str, algorithm: Algorithm, size: KeySize) -> Self {
+        let pair = RsaKeyPair::generate(size).expect("a key");
+        let wrapped = pair.as_der().expect("a key");
+        // What jsonwebtoken takes lies within, after a head that says of what kind it is.
+        let key = EncodingKey::from_rsa_der(&wrapped.as_ref()[26..]);
+        let public = pair.public_key();
+        let part = |number: &[u8]| base64(number);
+        let n = part(public.modulus().big_endian_without_leading_zero());
+        let e = part(public.exponent().big_endian_without_leading_zero());
+        let jwk = json!({ "kty": "RSA", "use": "sig", "kid": id, "n": n, "e": e });
+        Self { id: id.to_owned(), algorithm, key, jwk }
+    }
+
+    /// A new key on one of two curves.
+    pub(crate) fn curve(id: &str, algorithm: Algorithm) -> Self {
+        let (way, name, length) = if algorithm == Algorithm::ES256 {
+            (&ECDSA_P256_SHA256_FIXED_SIGNING, "P-256", 32)
+        } else {
+            (&ECDSA_P384_SHA384_FIXED_SIGNING, "P-384", 48)
+        };
+        let document = EcdsaKeyPair::generate_pkcs8(way, &SystemRandom::new()).expect("a key");
+        let pair = EcdsaKeyPair::from_pkcs8(way, document.as_ref()).expect("a key");
+        let point = pair.public_key().as_ref();
+        let (x, y) = (base64(&point[1..=length]), base64(&point[length + 1..]));
+        let jwk = json!({ "kty": "EC", "crv": name, "use": "sig", "kid": id, "x": x, "y": y });
+        Self { id: id.to_owned(), algorithm, key: EncodingKey::from_ec_der(document.as_ref()), jwk }
     }
 
     /// The public half.
@@ -31,7 +65,7 @@ impl Signer {
     }
 
     pub(crate) fn header(&self) -> Header {
-        Header { kid: Some(self.id.clone()), ..Header::new(Algorithm::EdDSA) }
+        Header { kid: Some(self.id.clone()), ..Header::new(self.algorithm) }
     }
 
     pub(crate) fn sign(&self, claims: &Value) -> String {

@@ -12,8 +12,8 @@ use docket_core::command::{
 };
 use docket_core::engine::Call;
 use docket_core::model::{
-    ActorClaim, ActorKind, Attribution, DegradedMode, EdgeKind, ItemId, ItemRef, KeyPrefix, Name, Slug, Text, Title,
-    Trigger, Ttl, Verification,
+    ActorClaim, ActorKind, Attribution, EdgeKind, ItemId, ItemRef, KeyPrefix, Name, Slug, Text, Title, Trigger, Ttl,
+    Verification,
 };
 use docket_core::store::{EventFilter, ProjectRef, Store};
 use docket_core::testing::acts::Dice;
@@ -27,15 +27,10 @@ static CALLS: AtomicU64 = AtomicU64::new(1);
 fn call(agent: &str) -> Call {
     let name = Name::parse(agent).expect("a name");
     let actor = ActorClaim { id: name.clone(), kind: ActorKind::Subagent, parent: None, proof: None };
-    Call {
-        principal: name,
-        by: Some(Attribution { actor, verification: Verification::unchecked() }),
-        policy: DegradedMode::default(),
-        request: None,
-        requester: None,
-        access: Arc::default(),
-        seed: u128::from(CALLS.fetch_add(1, Ordering::Relaxed)).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835),
-    }
+    let seed =
+        u128::from(CALLS.fetch_add(1, Ordering::Relaxed)).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    let by = Some(Attribution { actor, verification: Verification::unchecked() });
+    Call { by, ..Call::new(name, seed) }
 }
 
 fn project() -> ProjectRef {
@@ -54,6 +49,7 @@ async fn two_servers(database: &Database, items: usize) -> (Vec<Arc<PostgresStor
         prefix: Some(KeyPrefix::parse("C").expect("a prefix")),
         workflow: Some(workflow),
         schemas: None,
+        archived: None,
         must_be_new: true,
     };
     engine.run(call("maker"), set).await.expect("a project");

@@ -1,8 +1,15 @@
 //! A database is made, recognised, upgraded once and refused with a word on what to do.
 
-use docket_core::store::{KeyReach, Scope, Store, StoreError};
+use docket_core::model::Inbox;
+use docket_core::store::{Filter, KeyReach, Scope, Store, StoreError};
 use docket_store_postgres::{PostgresOptions, PostgresStore};
 use docket_tests::postgres::Database;
+
+/// What a database is made of, as one text.
+const SCHEMA: &str = "SELECT (SELECT string_agg(concat_ws(' ', table_name, column_name, data_type, is_nullable, \
+     column_default, collation_name), E'\\n' ORDER BY table_name, column_name) FROM information_schema.columns \
+     WHERE table_schema = current_schema()) || E'\\n' || (SELECT string_agg(indexdef, E'\\n' ORDER BY indexname) \
+     FROM pg_indexes WHERE schemaname = current_schema())";
 
 async fn open(url: &str, create: bool) -> Result<PostgresStore, StoreError> {
     PostgresStore::open(PostgresOptions::parse(url)?.create(create)).await
@@ -51,8 +58,17 @@ async fn of_many_that_make_it_at_once_one_does() {
 async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_rows() {
     let database = Database::new();
     database.run(
-        "DROP TABLE api_keys; UPDATE docket SET version = 1; INSERT INTO projects (id, slug, prefix, name, next_number, \
-         version, created_at) VALUES (gen_random_uuid(), 'kept', 'K', 'kept', 1, 1, 1)",
+        "DROP TABLE knowledge_counts, knowledge_vectors, knowledge_links, knowledge_facets, knowledge_words, knowledge, api_keys, briefs, questions, \
+         comments, links, runs, sessions; ALTER TABLE projects DROP COLUMN archived_at; \
+         ALTER TABLE items DROP COLUMN sections, DROP COLUMN inbox, DROP COLUMN due_at, DROP COLUMN estimate_minutes, \
+         DROP COLUMN position, DROP COLUMN attention, DROP COLUMN intent; \
+         UPDATE docket SET version = 1; INSERT INTO projects (id, slug, prefix, name, next_number, \
+         version, created_at) VALUES (gen_random_uuid(), 'kept', 'K', 'kept', 1, 1, 1); \
+         INSERT INTO items (id, project_id, number, depth, role, priority, requires_verification, offered, fence, version, \
+         created_at, modified_at, role_changed_at, blockers, moot, unblocks, rank, status, title, summary, tags, traits, \
+         touches, needs, required_capabilities, words) SELECT gen_random_uuid(), id, role, 0, role, 1, false, false, 0, 1, \
+         1, 1, 1, 0, 0, 0, 0, 'some', 'kept', '', '[]', '[]', '[]', '[]', '[]', '' FROM projects, generate_series(1, 2) role; \
+         INSERT INTO rules SELECT id, '{}', '{}' FROM projects",
     );
     let read_only = PostgresOptions::parse(&database.url()).expect("its address").read_only(true);
     assert!(matches!(PostgresStore::open(read_only).await, Err(StoreError::ReadOnly(_))));
@@ -60,7 +76,14 @@ async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_r
     let keys = Scope { keys: KeyReach::All, ..Scope::default() };
     assert!(store.view(&keys).await.expect("a table of keys").keys.is_empty());
     assert_eq!(database.ask("SELECT slug FROM projects"), "kept");
-    assert_eq!(database.ask("SELECT version::text FROM docket"), "2");
+    assert_eq!(database.ask("SELECT version::text FROM docket"), "5");
+    let waits = Filter { inbox: Some(true), limit: 9, ..Filter::default() };
+    let waits = store.find(&waits).await.expect("items").items;
+    let waits: Vec<(u32, Inbox)> = waits.iter().map(|item| (item.number, item.derived.inbox)).collect();
+    assert_eq!(waits, [(2, Inbox(Inbox::REVIEW))], "what is in review waits for a person");
+    assert_eq!(store.integrity().await.expect("findings"), Vec::<String>::new());
+    let fresh = Database::new();
+    assert_eq!(database.ask(SCHEMA), fresh.ask(SCHEMA), "and it is like a new one");
     store.close().await;
 }
 
@@ -95,6 +118,13 @@ async fn a_newer_schema_is_refused_and_left_alone() {
 async fn what_an_operator_must_mend_is_said() {
     let latin = Database::make("TEMPLATE template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'");
     must_say(&refusal(&latin.url(), true).await, &["LATIN1", "ENCODING 'UTF8'"]);
+    let ascii =
+        Database::make("TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'");
+    must_say(&refusal(&ascii.url(), true).await, &["SQL_ASCII", "ENCODING 'UTF8'"]);
+    let lost = Database::new();
+    let name = lost.ask("SELECT current_database()");
+    lost.run(&format!("ALTER DATABASE {name} SET search_path = nowhere"));
+    must_say(&refusal(&lost.url(), true).await, &["search_path", "CREATE SCHEMA"]);
     let database = Database::new();
     let role = format!("guest_{}", uuid::Uuid::new_v4().simple());
     database.run(&format!("CREATE ROLE {role} LOGIN"));
@@ -106,6 +136,39 @@ async fn what_an_operator_must_mend_is_said() {
     let store = PostgresStore::open(options).await.expect("to read, it may");
     assert_eq!(store.projects().await.expect("projects"), []);
     store.close().await;
+    // The table of keys as the others: whoever may not read or write it is told so here, and not at the first key.
+    database.run(&format!("REVOKE SELECT ON api_keys FROM {role}"));
+    let options = PostgresOptions::parse(&database.url_for(&role)).expect("an address").read_only(true);
+    must_say(&PostgresStore::open(options).await.expect_err("no keys"), &[&role, "may not read"]);
+    database.run(&format!(
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}; GRANT ALL ON events_seq TO {role}; \
+         REVOKE UPDATE ON api_keys FROM {role}"
+    ));
+    must_say(&refusal(&database.url_for(&role), false).await, &[&role, "not write"]);
+    database.run(&format!("GRANT UPDATE ON api_keys TO {role}"));
+    open(&database.url_for(&role), false).await.expect("all that is needed").close().await;
+    for (privilege, table) in [
+        ("SELECT", "briefs"),
+        ("UPDATE", "briefs"),
+        ("INSERT", "questions"),
+        ("INSERT", "comments"),
+        ("DELETE", "links"),
+        ("UPDATE", "sessions"),
+        ("SELECT", "runs"),
+        ("INSERT", "runs"),
+        ("UPDATE", "runs"),
+        ("SELECT", "knowledge"),
+        ("UPDATE", "knowledge"),
+        ("DELETE", "knowledge_words"),
+        ("INSERT", "knowledge_links"),
+        ("INSERT", "knowledge_vectors"),
+        ("UPDATE", "knowledge_counts"),
+    ] {
+        database.run(&format!("REVOKE {privilege} ON {table} FROM {role}"));
+        let said = if privilege == "SELECT" { "may not read" } else { "not write" };
+        must_say(&refusal(&database.url_for(&role), false).await, &[&role, said]);
+        database.run(&format!("GRANT {privilege} ON {table} TO {role}"));
+    }
     let empty = Database::empty();
     must_say(&refusal(&empty.url_for(&role), true).await, &[&role, "GRANT"]);
     must_say(&refusal(&database.url_for("nobody_we_know"), false).await, &["nobody_we_know", "pg_hba.conf"]);

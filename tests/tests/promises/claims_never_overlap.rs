@@ -17,6 +17,8 @@ use crate::fleet::{Fleet, Place, actor, must_fail_with, request, soak};
 
 const AGENTS: usize = 64;
 const PROCESSES: usize = 8;
+/// Servers over HTTP.
+const REPLICAS: usize = 2;
 const ITEMS: usize = 256;
 const LENGTH: Duration = Duration::from_secs(20);
 
@@ -75,10 +77,10 @@ fn agent(fleet: &Fleet, number: usize, items: &[String], seen: &Mutex<Vec<Acknow
     }
 }
 
-fn experiment(place: Place, length: Duration) {
+fn experiment(place: Place, processes: usize, length: Duration) {
     let place = Arc::new(place);
     let items = Arc::new(place.items(ITEMS));
-    let fleet = Fleet::new(&place, PROCESSES);
+    let fleet = Fleet::new(&place, processes);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let agents: Vec<_> = (0..AGENTS)
         .map(|number| {
@@ -144,24 +146,36 @@ fn text(value: &Value) -> String {
 
 #[test]
 fn no_item_is_ever_held_by_two_live_claims() {
-    experiment(Place::new(None), LENGTH * soak());
+    experiment(Place::new(None), PROCESSES, LENGTH * soak());
 }
 
 #[test]
 fn nor_on_a_server() {
-    experiment(Place::on_server(None), LENGTH * soak());
+    experiment(Place::on_server(None), PROCESSES, LENGTH * soak());
 }
 
 #[test]
 fn and_a_claim_placed_over_another_would_be_seen() {
     must_fail_with(&["while"], || {
-        experiment(Place::new(Some("claims-overlap")), Duration::from_secs(4));
+        experiment(Place::new(Some("claims-overlap")), PROCESSES, Duration::from_secs(4));
     });
 }
 
 #[test]
 fn and_so_would_one_on_a_server() {
     must_fail_with(&["while"], || {
-        experiment(Place::on_server(Some("claims-overlap")), Duration::from_secs(4));
+        experiment(Place::on_server(Some("claims-overlap")), PROCESSES, Duration::from_secs(4));
+    });
+}
+
+#[test]
+fn nor_over_http_by_two_replicas() {
+    experiment(Place::on_server(None).over_http(), REPLICAS, LENGTH * soak());
+}
+
+#[test]
+fn and_so_would_one_over_http() {
+    must_fail_with(&["while"], || {
+        experiment(Place::on_server(Some("claims-overlap")).over_http(), REPLICAS, Duration::from_secs(4));
     });
 }

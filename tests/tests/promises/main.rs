@@ -4,12 +4,19 @@
 //! Sizes fit the test command; `DOCKET_SOAK=N` makes every experiment N times as long.
 
 mod claims_never_overlap;
+mod disconnects_harm_nobody;
+mod evidence_is_about_something;
+mod failover_loses_nothing;
 mod fleet;
 mod graph_stays_sound;
+mod no_process_survives;
 mod one_effect_per_request;
 mod one_migration;
+mod overload_sheds;
 mod restorable_backup;
 mod scopes_are_kept;
+mod scopes_over_http;
 mod stale_holders_write_nothing;
 mod state_and_record_are_one;
+mod waiters_miss_nothing;
 mod writes_survive_kills;

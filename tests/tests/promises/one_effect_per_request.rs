@@ -1,7 +1,7 @@
 //! P6: a retry takes effect once, across restarts and processes.
 //!
 //! Each request is sent one to eight times, at the same time, to several servers, some of which are killed before they
-//! answer, and once more when all is over. There are as many effects as distinct names, and all answers to one name are
+//! answer, and once more when all is over; over HTTP, one answer in five is not waited for. There are as many effects as distinct names, and all answers to one name are
 //! equal. Planted bug it catches: the answer is not kept.
 
 use std::collections::BTreeMap;
@@ -14,10 +14,12 @@ use serde_json::{Value, json};
 use crate::fleet::{Fleet, Place, actor, must_fail_with, request, soak};
 
 const PROCESSES: usize = 4;
+/// Servers over HTTP.
+const REPLICAS: usize = 2;
 
-fn experiment(place: Place, requests: u64) {
+fn experiment(place: Place, processes: usize, requests: u64) {
     let place = Arc::new(place);
-    let fleet = Fleet::new(&place, PROCESSES);
+    let fleet = Fleet::new(&place, processes);
     let answers: Arc<Mutex<BTreeMap<u64, Vec<Value>>>> = Arc::default();
     let torment = std::thread::spawn({
         let fleet = Arc::clone(&fleet);
@@ -25,7 +27,7 @@ fn experiment(place: Place, requests: u64) {
             let mut dice = Dice::new(3);
             while !fleet.is_over() {
                 std::thread::sleep(Duration::from_millis(200 + dice.roll(400)));
-                fleet.replace(usize::try_from(dice.roll(PROCESSES as u64)).expect("small"));
+                fleet.replace(usize::try_from(dice.roll(processes as u64)).expect("small"));
             }
         }
     });
@@ -40,7 +42,12 @@ fn experiment(place: Place, requests: u64) {
                         .map(|copy| {
                             let (fleet, arguments) = (Arc::clone(&fleet), arguments.clone());
                             let place = usize::try_from(number + copy).expect("small");
-                            std::thread::spawn(move || fleet.insist(place, "manage_items", &arguments).ok())
+                            std::thread::spawn(move || {
+                                if (number + copy).is_multiple_of(5) {
+                                    fleet.send_and_leave(place, "manage_items", &arguments);
+                                }
+                                fleet.insist(place, "manage_items", &arguments).ok()
+                            })
                         })
                         .collect();
                     for copy in sent {
@@ -80,25 +87,37 @@ fn create(number: u64) -> Value {
 
 #[test]
 fn a_retry_takes_effect_once() {
-    experiment(Place::new(None), 200 * u64::from(soak()));
+    experiment(Place::new(None), PROCESSES, 200 * u64::from(soak()));
 }
 
 #[test]
 fn it_does_on_a_server() {
-    experiment(Place::on_server(None), 120 * u64::from(soak()));
+    experiment(Place::on_server(None), PROCESSES, 120 * u64::from(soak()));
 }
 
 #[test]
 fn and_an_answer_that_is_not_kept_would_be_seen() {
     must_fail_with(&["was answered in two ways", "as many items as requests"], || {
-        experiment(Place::new(Some("answers-forgotten")), 24);
+        experiment(Place::new(Some("answers-forgotten")), PROCESSES, 24);
     });
 }
 
 #[test]
 fn and_so_would_one_on_a_server() {
     must_fail_with(&["was answered in two ways", "as many items as requests"], || {
-        experiment(Place::on_server(Some("answers-forgotten")), 24);
+        experiment(Place::on_server(Some("answers-forgotten")), PROCESSES, 24);
+    });
+}
+
+#[test]
+fn it_does_over_http_with_two_replicas() {
+    experiment(Place::on_server(None).over_http(), REPLICAS, 120 * u64::from(soak()));
+}
+
+#[test]
+fn and_so_would_one_over_http() {
+    must_fail_with(&["was answered in two ways", "as many items as requests"], || {
+        experiment(Place::on_server(Some("answers-forgotten")).over_http(), REPLICAS, 24);
     });
 }
 

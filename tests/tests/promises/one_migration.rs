@@ -35,14 +35,13 @@ fn experiment(place: fn(Option<&'static str>) -> Place, plant: Option<&'static s
 }
 
 fn start_and_use(place: &Place) {
-    let server = place.server();
-    let answer = server.call("get_next_item", json!({})).expect("it lives");
+    let answer = place.peer().call("get_next_item", json!({})).expect("it lives");
     assert!(!answer.is_error, "{}", answer.content);
 }
 
 fn start_and_kill(place: &Place, after: std::time::Duration) {
     let mut command = Command::new(docket());
-    command.arg("--db").arg(place.word()).arg("mcp").current_dir(place.folder());
+    command.arg("--db").arg(place.word()).args(place.verb()).current_dir(place.folder());
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     place.prepare(&mut command);
     let mut child = command.spawn().expect("the program");
@@ -59,6 +58,11 @@ fn migrations_have_one_winner() {
 #[test]
 fn they_have_on_a_server() {
     experiment(Place::on_server, None, 8 * u64::from(soak()));
+}
+
+#[test]
+fn they_have_among_servers_over_http() {
+    experiment(|plant| Place::on_server(plant).over_http(), None, 6 * u64::from(soak()));
 }
 
 #[test]

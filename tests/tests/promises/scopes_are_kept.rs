@@ -81,7 +81,7 @@ fn through_the_program(plant: Option<&'static str>) {
     let place = Place::new(plant);
     drop(Server::start_with(&place.database(), &["--project", "mine"], |_| {}));
     let [own, other, unknown] = two_projects(&place);
-    let verbs: [&[&str]; 12] = [
+    let verbs: [&[&str]; 24] = [
         &["item", "show"],
         &["tree"],
         &["why"],
@@ -92,6 +92,18 @@ fn through_the_program(plant: Option<&'static str>) {
         &["note", "set", "ID", "late", "words"],
         &["advance", "ID", "start"],
         &["claim"],
+        &["brief", "show"],
+        &["brief", "set", "ID", "--objective", "new"],
+        &["brief", "clear"],
+        &["verdict"],
+        &["verify", "ID", "c1=pass"],
+        &["ask", "ID", "which?"],
+        &["answer", "ID", "this"],
+        &["comment", "ID", "words"],
+        &["attach", "ID", "a", "b", "https://example.com/"],
+        &["start"],
+        &["finish"],
+        &["close", "ID", "--tree"],
         &["link", "ID", &own],
         &["item", "rm"],
     ];

@@ -1,7 +1,7 @@
 //! P2: a stale holder never writes.
 //!
 //! A holder sleeps past its lease; a successor claims the item and, in half the cases, releases it again. Then the holder
-//! tries every write it has, on the MCP surface and on the command line, with the fence it was given. Each is answered as
+//! tries every write it has, on the MCP surface, over HTTP and on the command line, with the fence it was given. Each is answered as
 //! a lost claim and not a row changes. Planted bug it catches: the fence is not looked at when a note is written.
 
 use std::process::Command;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use docket_tests::program::docket;
 use serde_json::{Value, json};
 
-use crate::fleet::{Place, actor, must_fail_with, request};
+use crate::fleet::{Place, actor, call_over_http, must_fail_with, request};
 
 fn experiment(place: fn(Option<&'static str>) -> Place, plant: Option<&'static str>) {
     for released in [false, true] {
@@ -46,6 +46,7 @@ fn experiment(place: fn(Option<&'static str>) -> Place, plant: Option<&'static s
             "update",
         );
         on_the_command_line(&place, &item, stale);
+        over_http(&place, &item, stale);
         let after = place.read();
         assert_eq!((before.items, before.notes, before.events.len()), (after.items, after.notes, after.events.len()));
     }
@@ -73,6 +74,45 @@ fn on_the_command_line(place: &Place, item: &str, fence: u64) {
         assert_eq!(output.status.code(), Some(5), "{arguments:?}: {said}");
         assert!(said.contains("claim_lost"), "{arguments:?}: {said}");
     }
+}
+
+/// Every write of REST that a holder has, and MCP over HTTP, at each of two servers.
+fn over_http(place: &Place, item: &str, fence: u64) {
+    let webs = [place.web(), place.web()];
+    let triggers = ["start", "complete", "block", "hold", "resume", "cancel", "reopen"];
+    let moves = triggers
+        .map(|trigger| ("POST", format!("/items/{item}/transitions"), json!({ "trigger": trigger, "fence": fence })));
+    let writes = [
+        ("PATCH", format!("/items/{item}"), json!({ "title": "late", "fence": fence })),
+        ("PUT", format!("/items/{item}/notes/late"), json!({ "body": "words", "phase": "work", "fence": fence })),
+        ("PATCH", "/bulk/items".to_owned(), json!({ "items": [{ "item": item, "title": "late", "fence": fence }] })),
+        (
+            "POST",
+            "/bulk/transitions".to_owned(),
+            json!({ "transitions": [{ "item": item, "trigger": "start", "fence": fence }] }),
+        ),
+        (
+            "PUT",
+            "/bulk/notes".to_owned(),
+            json!({ "notes": [{ "item": item, "key": "late", "body": "words", "phase": "work", "fence": fence }] }),
+        ),
+    ];
+    for (at, (method, path, body)) in moves.into_iter().chain(writes).enumerate() {
+        let ann = [("x-docket-actor", "subagent:ann")];
+        let reply = webs[at % 2].send(method, &path, &ann, Some(body.to_string().as_bytes()));
+        // What stands alone has a status of its own; an entry of a list says it inside.
+        assert_eq!(
+            reply.status,
+            if path.starts_with("/bulk") { 200 } else { 409 },
+            "{method} {path}: {}",
+            reply.json()
+        );
+        lost(&reply.json(), &format!("{method} {path}"));
+    }
+    let note = json!({ "itemId": item, "key": "late", "role": "work", "body": "words", "actor": actor("ann"), "fence": fence });
+    let put = json!({ "operation": "upsert", "notes": [note] });
+    let answer = call_over_http(webs[0].address, "manage_notes", &put).expect("an answer");
+    lost(&answer.content["failures"][0], "a note by MCP over HTTP");
 }
 
 #[test]

@@ -14,11 +14,13 @@ use crate::fleet::{Fleet, Place, must_fail_with, soak};
 
 const WRITERS: usize = 16;
 const PROCESSES: usize = 4;
+/// Servers over HTTP.
+const REPLICAS: usize = 2;
 
-fn experiment(place: Place, length: Duration, pause: std::ops::Range<u64>) {
+fn experiment(place: Place, processes: usize, length: Duration, pause: std::ops::Range<u64>) {
     let place = Arc::new(place);
     let items = Arc::new(place.items(WRITERS));
-    let fleet = Fleet::new(&place, PROCESSES);
+    let fleet = Fleet::new(&place, processes);
     let acknowledged = Arc::new(Mutex::new(BTreeSet::new()));
     let writers: Vec<_> = (0..WRITERS)
         .map(|number| {
@@ -62,24 +64,37 @@ fn experiment(place: Place, length: Duration, pause: std::ops::Range<u64>) {
 
 #[test]
 fn an_acknowledged_write_survives_a_kill() {
-    experiment(Place::new(None), Duration::from_secs(12) * soak(), 300..1200);
+    experiment(Place::new(None), PROCESSES, Duration::from_secs(12) * soak(), 300..1200);
 }
 
 #[test]
 fn it_does_on_a_server() {
-    experiment(Place::on_server(None), Duration::from_secs(8) * soak(), 300..1200);
+    experiment(Place::on_server(None), PROCESSES, Duration::from_secs(8) * soak(), 300..1200);
 }
 
 #[test]
 fn and_an_answer_before_its_commit_would_be_seen() {
     must_fail_with(&["acknowledged writes are lost"], || {
-        experiment(Place::new(Some("answer-before-commit")), Duration::from_secs(8), 300..900);
+        experiment(Place::new(Some("answer-before-commit")), PROCESSES, Duration::from_secs(8), 300..900);
     });
 }
 
 #[test]
 fn and_so_would_one_on_a_server() {
     must_fail_with(&["acknowledged writes are lost"], || {
-        experiment(Place::on_server(Some("answer-before-commit")), Duration::from_secs(8), 300..900);
+        experiment(Place::on_server(Some("answer-before-commit")), PROCESSES, Duration::from_secs(8), 300..900);
+    });
+}
+
+#[test]
+fn it_does_over_http_with_two_replicas() {
+    experiment(Place::on_server(None).over_http(), REPLICAS, Duration::from_secs(8) * soak(), 300..1200);
+}
+
+#[test]
+fn and_so_would_one_over_http() {
+    must_fail_with(&["acknowledged writes are lost"], || {
+        let place = Place::on_server(Some("answer-before-commit")).over_http();
+        experiment(place, REPLICAS, Duration::from_secs(8), 300..900);
     });
 }

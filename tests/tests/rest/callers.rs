@@ -13,13 +13,13 @@ fn run(database: &Path, words: &[&str]) -> Value {
     serde_json::from_slice(&out.stdout).expect("JSON")
 }
 
-fn key(database: &Path, words: &[&str]) -> String {
+pub(crate) fn key(database: &Path, words: &[&str]) -> String {
     let made = run(database, &[&["key", "create"], words].concat());
     format!("Bearer {}", made["secret"].as_str().expect("a secret"))
 }
 
 /// A database with two projects and an item in each, and a folder that lasts as long as the test.
-fn database() -> (tempfile::TempDir, std::path::PathBuf) {
+pub(crate) fn database() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let database = folder.path().join("work.db");
     run(&database, &["--project", "web", "init", "--prefix", "WEB"]);
@@ -104,7 +104,7 @@ fn mcp_offers_what_a_key_may_do() {
             ("accept", "application/json, text/event-stream"),
             ("mcp-protocol-version", "2025-11-25"),
         ];
-        web.to("POST", "/mcp?project=web", &headers, Some(message.as_bytes())).with(200)
+        web.to("POST", "/mcp/task-orchestrator?project=web", &headers, Some(message.as_bytes())).with(200)
     };
     let tools = |key: &str| -> Vec<String> {
         let listed = rpc(key, "tools/list", json!({}));
@@ -119,7 +119,8 @@ fn mcp_offers_what_a_key_may_do() {
     let refused = rpc(&viewer, "tools/call", json!({"name": "manage_items", "arguments": arguments}));
     assert!(refused.to_string().contains("viewer"), "{refused}");
     assert_eq!(get(&web, &viewer, "/items").with(200)["total"], json!(1));
-    let denied = web.to("POST", "/mcp", &[("accept", "application/json, text/event-stream")], Some(b"{}"));
+    let denied =
+        web.to("POST", "/mcp/task-orchestrator", &[("accept", "application/json, text/event-stream")], Some(b"{}"));
     assert_eq!(denied.status, 401);
 }
 
@@ -145,4 +146,27 @@ fn with_a_key_others_may_reach_the_server() {
     web.address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
     assert_eq!(get(&web, &viewer, "/items/WEB-1").status, 200);
     assert_eq!(web.get("/items/WEB-1").status, 401);
+}
+
+#[test]
+fn many_who_read_at_once_each_get_what_they_asked_for_and_may_see() {
+    let (_folder, database) = database();
+    let web_only = key(&database, &["--profile", "worker", "--project", "web"]);
+    let api_only = key(&database, &["--profile", "worker", "--project", "api"]);
+    let web = Web::on(&database, |_| {});
+    std::thread::scope(|scope| {
+        for place in 0..32 {
+            let (web, web_only, api_only) = (&web, &web_only, &api_only);
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let (key, own, other) =
+                        if (place + round) % 2 == 0 { (web_only, "WEB", "API") } else { (api_only, "API", "WEB") };
+                    let item = get(web, key, &format!("/items/{own}-1")).with(200);
+                    assert_eq!(item["key"], json!(format!("{own}-1")));
+                    get(web, key, &format!("/items/{other}-1")).error(404);
+                    get(web, key, &format!("/items/{own}-99")).error(404);
+                }
+            });
+        }
+    });
 }

@@ -82,7 +82,7 @@ fn lists_are_filtered_ordered_and_paged() {
         ("/items?limit=0", "bad_value"),
         ("/items?limit=201", "bad_value"),
         ("/items?limit=x", "bad_value"),
-        ("/items?cursor=zzz", "bad_value"),
+        ("/items?cursor=zzz", "bad_cursor"),
         ("/items?sort=id;drop", "unknown_value"),
         ("/items?roles=nope", "unknown_value"),
         ("/items?createdAfter=yesterday", "bad_value"),
@@ -167,6 +167,12 @@ fn what_is_to_be_known_of_an_item() {
     assert_eq!((&standing["prospect"], standing["blockers"].as_array().map(Vec::len)), (&json!("waiting"), Some(1)));
     let why = web.get(&format!("/items/{second}/why")).with(200);
     assert_eq!(why["items"][0]["obstacles"][0]["reason"], json!("waits-for"));
+    assert_eq!(why["items"][0]["missingNotes"], json!(["plan"]), "what its next move will owe");
+    let why = web.get(&format!("/items/{first}/why")).with(200);
+    assert_eq!((&why["items"][0]["obstacles"], &why["items"][0]["missingNotes"]), (&json!([]), &json!(["plan"])));
+    web.json("PUT", &format!("/items/{first}/notes/plan"), &json!({"body": "By hand"}));
+    let why = web.get(&format!("/items/{first}/why")).with(200);
+    assert_eq!(why["items"][0].get("missingNotes"), None, "nothing is owed: {why}");
     assert_eq!(web.get("/why").with(200)["items"].as_array().map(Vec::len), Some(2));
     let blocked = web.get("/blocked").with(200);
     assert_eq!(blocked["items"][0]["item"]["key"], json!(second));

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use docket_tests::web::{Stream, Web, parse};
 use serde_json::json;
 
+use crate::callers::{database, key};
+
 #[test]
 fn the_excess_is_turned_away_at_once() {
     let web = Web::start_with("[server]\nin_flight = 1\nwaiters = 2\nconnections = 12\n", |_| {});
@@ -37,6 +39,51 @@ fn the_excess_is_turned_away_at_once() {
     drop(held);
     std::thread::sleep(Duration::from_millis(100));
     web.get("/items").with(200);
+}
+
+/// Opens a thousand long polls at once, half for work and half for events; returns the statuses of their answers.
+fn a_thousand_long_polls(web: &Web, headers: &str) -> Vec<u16> {
+    let host = web.address;
+    let mut polls: Vec<_> = (0..1000).map(|_| web.connect()).collect();
+    for (number, poll) in polls.iter_mut().enumerate() {
+        let request = if number % 2 == 0 {
+            format!("GET /api/v1/events?waitMs=6000 HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}\r\n")
+        } else {
+            let body = "{\"waitMs\":6000,\"project\":\"web\",\"tags\":[\"none\"]}";
+            format!(
+                "POST /api/v1/queue/claim HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\nx-docket-actor: agent:a{number}\r\n\
+                 content-type: application/json\r\ncontent-length: {}\r\n{headers}\r\n{body}",
+                body.len()
+            )
+        };
+        poll.write_all(request.as_bytes()).expect("sent");
+    }
+    let mut statuses = Vec::new();
+    for mut poll in polls {
+        let mut answer = Vec::new();
+        poll.read_to_end(&mut answer).expect("an answer");
+        statuses.push(parse(&answer).status);
+    }
+    statuses
+}
+
+#[test]
+fn a_thousand_long_polls_at_once_are_all_taken() {
+    let (_folder, database) = database();
+    let web = Web::on(&database, |_| {});
+    let statuses = a_thousand_long_polls(&web, "");
+    let refused: Vec<_> = statuses.iter().filter(|status| **status != 200).collect();
+    assert!(refused.is_empty(), "{} were turned away: {refused:?}", refused.len());
+}
+
+#[test]
+fn a_thousand_long_polls_of_somebody_with_a_key_are_all_taken() {
+    let (_folder, database) = database();
+    let worker = key(&database, &["--profile", "worker"]);
+    let web = Web::on(&database, |_| {});
+    let statuses = a_thousand_long_polls(&web, &format!("authorization: {worker}\r\n"));
+    let refused: Vec<_> = statuses.iter().filter(|status| **status != 200).collect();
+    assert!(refused.is_empty(), "{} were turned away: {refused:?}", refused.len());
 }
 
 #[test]

@@ -23,18 +23,18 @@ fn clients_of_each_revision_are_served() {
     for revision in ["2025-06-18", "2025-11-25"] {
         let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}});
-        let opened = rpc(&web, "/mcp", &[], &hello);
+        let opened = rpc(&web, "/mcp/task-orchestrator", &[], &hello);
         assert_eq!(opened.with(200)["result"]["protocolVersion"], json!(revision));
         assert_eq!(opened.header("mcp-session-id"), "", "no session is made");
         let version = [("mcp-protocol-version", revision)];
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        assert_eq!(rpc(&web, "/mcp", &version, &ready).status, 202);
+        assert_eq!(rpc(&web, "/mcp/task-orchestrator", &version, &ready).status, 202);
         let tools =
             rpc(&web, "/mcp/task-orchestrator", &version, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
         assert_eq!(tools.with(200)["result"]["tools"].as_array().map(Vec::len), Some(14));
         let made = rpc(
             &web,
-            "/mcp",
+            "/mcp/task-orchestrator",
             &version,
             &call("manage_items", &json!({"operation": "create", "items": [{"title": revision}]})),
         );
@@ -45,24 +45,102 @@ fn clients_of_each_revision_are_served() {
     let new = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "query_items")];
     let mut message = call("query_items", &json!({"operation": "search"}));
     message["params"]["_meta"] = meta;
-    let found = rpc(&web, "/mcp", &new, &message).with(200);
+    let found = rpc(&web, "/mcp/task-orchestrator", &new, &message).with(200);
     assert_eq!(found["result"]["structuredContent"]["total"], json!(2), "{found}");
     // A header that contradicts the body, and a version that nobody knows.
     let wrong = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "other")];
-    assert_eq!(rpc(&web, "/mcp", &wrong, &message).status, 400);
+    assert_eq!(rpc(&web, "/mcp/task-orchestrator", &wrong, &message).status, 400);
     let unknown = [("mcp-protocol-version", "1999-01-01")];
-    assert_eq!(rpc(&web, "/mcp", &unknown, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})).status, 400);
+    assert_eq!(
+        rpc(&web, "/mcp/task-orchestrator", &unknown, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}))
+            .status,
+        400
+    );
     // What REST made, MCP shows.
     web.item("By REST");
-    let found =
-        rpc(&web, "/mcp", &[], &call("query_items", &json!({"operation": "search", "query": "REST"}))).with(200);
+    let found = rpc(
+        &web,
+        "/mcp/task-orchestrator",
+        &[],
+        &call("query_items", &json!({"operation": "search", "query": "REST"})),
+    )
+    .with(200);
     assert_eq!(found["result"]["structuredContent"]["total"], json!(1), "{found}");
+}
+
+/// In the newest revision headers say again what the body says, and both must agree.
+#[test]
+fn headers_and_body_agree_or_the_call_is_refused_with_its_code() {
+    let web = Web::start();
+    let message = |version: &str| {
+        let mut message = call("query_items", &json!({"operation": "search"}));
+        message["params"]["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": {}});
+        message
+    };
+    let headers = |version: &'static str, method: &'static str, name: &'static str| {
+        [("mcp-protocol-version", version), ("mcp-method", method), ("mcp-name", name)]
+    };
+    let new = "2026-07-28";
+    let refused = |headers: &[(&str, &str)], message: &Value, status: u16| {
+        let reply = rpc(&web, "/mcp/task-orchestrator", headers, message);
+        assert_eq!(reply.status, status, "{headers:?}: {}", String::from_utf8_lossy(&reply.body));
+        reply.json()["error"]["code"].clone()
+    };
+    rpc(&web, "/mcp/task-orchestrator", &headers(new, "tools/call", "query_items"), &message(new)).with(200);
+    assert_eq!(refused(&headers(new, "tools/call", "other"), &message(new), 400), json!(-32020));
+    assert_eq!(refused(&headers(new, "tools/list", "query_items"), &message(new), 400), json!(-32020));
+    assert_eq!(refused(&headers(new, "tools/call", "query_items")[..2], &message(new), 400), json!(-32020));
+    assert_eq!(refused(&headers(new, "tools/call", "query_items")[1..], &message(new), 400), json!(-32020));
+    assert_eq!(refused(&headers("2025-06-18", "tools/call", "query_items"), &message(new), 400), json!(-32020));
+    let future = headers("2030-01-01", "tools/call", "query_items");
+    assert_eq!(refused(&future, &message("2030-01-01"), 400), json!(-32022));
+    let mut unknown = message(new);
+    unknown["method"] = json!("nope");
+    assert_eq!(refused(&headers(new, "nope", "query_items")[..2], &unknown, 404), json!(-32601));
+    // What older clients send along means nothing.
+    let with_session: Vec<_> =
+        headers(new, "tools/call", "query_items").into_iter().chain([("mcp-session-id", "another's")]).collect();
+    rpc(&web, "/mcp/task-orchestrator", &with_session, &message(new)).with(200);
+}
+
+#[test]
+fn what_is_not_offered_is_not_there() {
+    let web = Web::start();
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+    let hello =
+        json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let named = json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": ""}});
+    let nothing = json!({});
+    let unknown = |method: &str, params: &Value, old: bool| {
+        let mut params = params.clone();
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        if old {
+            let answer =
+                rpc(&web, "/mcp/task-orchestrator", &[("mcp-protocol-version", "2025-11-25")], &message).with(200);
+            assert_eq!(answer["error"]["code"], json!(-32601), "{method}: {answer}");
+        }
+        params["_meta"] = meta.clone();
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let new = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+        let answer = rpc(&web, "/mcp/task-orchestrator", &new, &message).with(404);
+        assert_eq!(answer["error"]["code"], json!(-32601), "{method}: {answer}");
+    };
+    for method in ["prompts/list", "resources/list", "resources/templates/list"] {
+        unknown(method, &nothing, true);
+    }
+    unknown("completion/complete", &named, true);
+    // The handshake is gone from the newest revision, however it is written.
+    for params in [&hello, &nothing] {
+        unknown("initialize", params, false);
+    }
+    unknown("ping", &nothing, false);
 }
 
 #[test]
 fn what_is_no_message_is_refused() {
     let web = Web::start();
-    let send = |body: &str| web.to("POST", "/mcp", &[ACCEPT], Some(body.as_bytes()));
+    let send = |body: &str| web.to("POST", "/mcp/task-orchestrator", &[ACCEPT], Some(body.as_bytes()));
     for (body, code) in [
         ("{", -32700),
         ("", -32700),
@@ -77,16 +155,19 @@ fn what_is_no_message_is_refused() {
         assert_eq!(refused["error"]["code"], json!(code), "{body}");
     }
     assert_eq!(send(r#"{"jsonrpc":"2.0","id":1,"method":"nope"}"#).with(200)["error"]["code"], json!(-32601));
-    assert_eq!(rpc(&web, "/mcp", &[], &call("nope", &json!({}))).with(200)["error"]["code"], json!(-32602));
+    assert_eq!(
+        rpc(&web, "/mcp/task-orchestrator", &[], &call("nope", &json!({}))).with(200)["error"]["code"],
+        json!(-32602)
+    );
     for method in ["GET", "DELETE"] {
-        assert_eq!(web.to(method, "/mcp", &[ACCEPT], None).status, 405, "{method}");
+        assert_eq!(web.to(method, "/mcp/task-orchestrator", &[ACCEPT], None).status, 405, "{method}");
     }
     assert_eq!(rpc(&web, "/mcp/nope", &[], &call("x", &json!({}))).reason(404), "not_found");
-    assert_eq!(rpc(&web, "/mcp?project=nope", &[], &call("x", &json!({}))).reason(404), "not_found");
-    assert_eq!(rpc(&web, "/mcp?token=x", &[], &call("x", &json!({}))).reason(422), "unknown_field");
+    assert_eq!(rpc(&web, "/mcp/task-orchestrator?project=nope", &[], &call("x", &json!({}))).reason(404), "not_found");
+    assert_eq!(rpc(&web, "/mcp/task-orchestrator?token=x", &[], &call("x", &json!({}))).reason(422), "unknown_field");
     let plain = web.to(
         "POST",
-        "/mcp",
+        "/mcp/task-orchestrator",
         &[ACCEPT, ("content-type", "text/plain")],
         Some(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"),
     );
@@ -100,7 +181,7 @@ fn what_is_no_message_is_refused() {
                     let title = format!("t{number}");
                     let made = rpc(
                         web,
-                        "/mcp",
+                        "/mcp/task-orchestrator",
                         &[],
                         &call("manage_items", &json!({"operation": "create", "items": [{"title": title}]})),
                     );
@@ -121,7 +202,7 @@ fn whoever_hangs_up_is_handed_nothing_and_progress_is_told() {
     let message = call("claim_item", &wait).to_string();
     let mut stream = web.connect();
     let head = format!(
-        "POST /mcp HTTP/1.1\r\nhost: {}\r\naccept: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{message}",
+        "POST /mcp/task-orchestrator HTTP/1.1\r\nhost: {}\r\naccept: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{message}",
         web.address,
         ACCEPT.1,
         message.len()
@@ -152,7 +233,7 @@ fn whoever_hangs_up_is_handed_nothing_and_progress_is_told() {
     );
     message["params"]["_meta"] = json!({"progressToken": "p1"});
     let begun = Instant::now();
-    let answer = rpc(&web, "/mcp", &[], &message);
+    let answer = rpc(&web, "/mcp/task-orchestrator", &[], &message);
     assert!(begun.elapsed() >= Duration::from_secs(6), "{:?}", begun.elapsed());
     assert_eq!(answer.header("content-type"), "text/event-stream");
     let text = String::from_utf8_lossy(&answer.body).into_owned();

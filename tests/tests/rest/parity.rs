@@ -3,22 +3,27 @@
 //! Each case is a request in the words of three surfaces, with the code that all must answer and what must be true after it.
 //! Planted and caught here: a route that maps a code of its own.
 
+use std::path::PathBuf;
+
 use docket_tests::mcp::Server;
-use docket_tests::web::{Web, command};
+use docket_tests::postgres::Database;
+use docket_tests::web::{Web, command_on};
 use serde_json::{Value, json};
 
-struct Case {
-    name: &'static str,
-    tool: &'static str,
-    arguments: Value,
-    rest: (&'static str, &'static str, Value),
-    cli: &'static [&'static str],
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) tool: &'static str,
+    pub(crate) arguments: Value,
+    pub(crate) rest: (&'static str, &'static str, Value),
+    pub(crate) cli: &'static [&'static str],
     /// The code of the failure; nothing where it must succeed.
-    code: Option<&'static str>,
+    pub(crate) code: Option<&'static str>,
+    /// Who acts, where it is somebody else than the user.
+    pub(crate) actor: Option<&'static str>,
 }
 
 fn cases() -> Vec<Case> {
-    let case = |name, tool, arguments, rest, cli, code| Case { name, tool, arguments, rest, cli, code };
+    let case = |name, tool, arguments, rest, cli, code| Case { name, tool, arguments, rest, cli, code, actor: None };
     vec![
         case(
             "make",
@@ -88,7 +93,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn more_cases() -> Vec<Case> {
-    let case = |name, tool, arguments, rest, cli, code| Case { name, tool, arguments, rest, cli, code };
+    let case = |name, tool, arguments, rest, cli, code| Case { name, tool, arguments, rest, cli, code, actor: None };
     vec![
         case(
             "a move that a gate refuses",
@@ -133,8 +138,58 @@ fn more_cases() -> Vec<Case> {
     ]
 }
 
+/// Two agents and one item.
+fn claim_cases() -> Vec<Case> {
+    let case = |name, actor, arguments: Value, rest, cli, code| {
+        let mut arguments = arguments;
+        arguments["actor"] = json!({"id": actor, "kind": "subagent"});
+        arguments["requestId"] = json!(uuid::Uuid::new_v4().to_string());
+        Case { name, tool: "claim_item", arguments, rest, cli, code, actor: Some(actor) }
+    };
+    let claim = || json!({"claims": [{"itemId": "DEFA-3", "ttlSeconds": 600}]});
+    let release = || json!({"releases": [{"itemId": "DEFA-3"}]});
+    let put = || ("PUT", "/items/DEFA-3/claim", json!({"ttlSeconds": 600}));
+    let delete = || ("DELETE", "/items/DEFA-3/claim", Value::Null);
+    let claim_words: &[&str] = &["claim", "DEFA-3", "--ttl", "10m"];
+    let release_words: &[&str] = &["release", "DEFA-3"];
+    let make = Case {
+        name: "make a third",
+        tool: "manage_items",
+        arguments: json!({"operation": "create", "items": [{"title": "Three"}]}),
+        rest: ("POST", "/items", json!({"title": "Three"})),
+        cli: &["item", "add", "Three"],
+        code: None,
+        actor: None,
+    };
+    vec![
+        make,
+        case("claim", "ann", claim(), put(), claim_words, None),
+        case("claim what another holds", "bob", claim(), put(), claim_words, Some("CONFLICT")),
+        case("release what another holds", "bob", release(), delete(), release_words, Some("CONFLICT")),
+        case("claim again", "ann", claim(), put(), claim_words, None),
+        case("release", "ann", release(), delete(), release_words, None),
+        case("release what nobody holds", "ann", release(), delete(), release_words, Some("CONFLICT")),
+        case(
+            "a lease of no time",
+            "ann",
+            json!({"claims": [{"itemId": "DEFA-3", "ttlSeconds": 0}]}),
+            ("PUT", "/items/DEFA-3/claim", json!({"ttlSeconds": 0})),
+            &["claim", "DEFA-3", "--ttl", "0s"],
+            Some("VALIDATION"),
+        ),
+        case(
+            "claim what is not there",
+            "ann",
+            json!({"claims": [{"itemId": "DEFA-99"}]}),
+            ("PUT", "/items/DEFA-99/claim", json!({})),
+            &["claim", "DEFA-99"],
+            Some("NOT_FOUND"),
+        ),
+    ]
+}
+
 fn all_cases() -> Vec<Case> {
-    cases().into_iter().chain(more_cases()).collect()
+    cases().into_iter().chain(more_cases()).chain(claim_cases()).collect()
 }
 
 /// What a database holds, as far as surfaces can differ in it.
@@ -158,22 +213,93 @@ fn effect(web: &Web) -> Value {
         .flatten()
         .map(|event| event["verb"].clone())
         .collect();
-    json!([shown, verbs])
+    let sessions: Vec<Value> = web.get("/sessions").with(200)["sessions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|one| json!([one["key"], one["actor"], one["state"], one["health"], one["progress"], one["summary"]]))
+        .collect();
+    json!([shown, verbs, sessions])
+}
+
+/// The newest session of a database, for cases that name `SESSION`.
+fn newest_session(web: &Web) -> String {
+    let found = web.get("/sessions?limit=1").with(200);
+    found["sessions"][0]["id"].as_str().unwrap_or("SESSION").to_owned()
+}
+
+/// A case with the session that it is about.
+fn about(case: Case, session: &str) -> Filled {
+    let (method, path, body) = case.rest;
+    let fill = |text: &str| text.replace("SESSION", session);
+    let json = |value: &Value| serde_json::from_str(&fill(&value.to_string())).expect("JSON");
+    Filled {
+        name: case.name,
+        tool: case.tool,
+        arguments: json(&case.arguments),
+        rest: (method, fill(path), json(&body)),
+        cli: case.cli.iter().map(|word| fill(word)).collect(),
+        code: case.code,
+        actor: case.actor,
+    }
+}
+
+/// A case as it is sent.
+struct Filled {
+    name: &'static str,
+    tool: &'static str,
+    arguments: Value,
+    rest: (&'static str, String, Value),
+    cli: Vec<String>,
+    code: Option<&'static str>,
+    actor: Option<&'static str>,
+}
+
+/// A database of its own for a surface: a file, or one on a server.
+struct Ground {
+    folder: tempfile::TempDir,
+    server: Option<Database>,
+}
+
+impl Ground {
+    fn new(on_server: bool) -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder"), server: on_server.then(Database::new) }
+    }
+
+    fn word(&self) -> String {
+        let file: PathBuf = self.folder.path().join("work.db");
+        self.server.as_ref().map_or_else(|| format!("sqlite:{}", file.display()), Database::url)
+    }
 }
 
 #[test]
 fn every_surface_answers_and_does_the_same() {
+    compare(false, "task-orchestrator", "", all_cases);
+}
+
+#[test]
+fn they_do_on_a_server() {
+    compare(true, "task-orchestrator", "", all_cases);
+}
+
+/// Sends all cases through each way in, with a surface for those of MCP, under a configuration.
+pub(crate) fn compare(on_server: bool, tools: &str, toml: &str, cases: fn() -> Vec<Case>) {
     let mut effects: Vec<Vec<Value>> = Vec::new();
     for surface in ["rest", "mcp-http", "mcp-stdio", "cli"] {
-        let web = Web::start();
-        let stdio = (surface == "mcp-stdio").then(|| Server::start(&web.database));
+        let ground = Ground::new(on_server);
+        std::fs::write(ground.folder.path().join("docket.toml"), toml).expect("written");
+        let web = Web::serving(&ground.word(), ground.folder.path(), |_| {});
+        let stdio = (surface == "mcp-stdio").then(|| {
+            Server::try_start_on(&ground.word(), ground.folder.path(), &["--surface", tools], |_| {}).expect("a server")
+        });
         let mut seen = Vec::new();
-        for case in all_cases() {
+        for case in cases() {
+            let case = about(case, &newest_session(&web));
             let code = match surface {
                 "rest" => by_rest(&web, &case),
-                "mcp-http" => by_http(&web, &case),
+                "mcp-http" => by_http(&web, tools, &case),
                 "mcp-stdio" => by_stdio(stdio.as_ref().expect("a server"), &case),
-                _ => by_cli(&web, &case),
+                _ => by_cli(&ground, &case),
             };
             // The dialect tells of an entry that failed in its own words, without a code.
             let wanted = case.code.map(|wanted| if code.as_deref() == Some(ENTRY) { ENTRY } else { wanted });
@@ -182,28 +308,30 @@ fn every_surface_answers_and_does_the_same() {
         }
         effects.push(seen);
     }
-    for (at, case) in all_cases().iter().enumerate() {
+    for (at, case) in cases().iter().enumerate() {
         for other in &effects[1..] {
             assert_eq!(effects[0][at], other[at], "after {}", case.name);
         }
     }
 }
 
-fn by_rest(web: &Web, case: &Case) -> Option<String> {
+fn by_rest(web: &Web, case: &Filled) -> Option<String> {
     let (method, path, body) = &case.rest;
     let body = (!body.is_null()).then(|| body.to_string());
-    let reply = web.send(method, path, &[], body.as_deref().map(str::as_bytes));
+    let actor = case.actor.map(|actor| format!("subagent:{actor}"));
+    let headers: Vec<(&str, &str)> = actor.iter().map(|actor| ("x-docket-actor", actor.as_str())).collect();
+    let reply = web.send(method, path, &headers, body.as_deref().map(str::as_bytes));
     (reply.status >= 400).then(|| reply.json()["error"]["code"].as_str().unwrap_or_default().to_owned())
 }
 
-fn by_http(web: &Web, case: &Case) -> Option<String> {
+fn by_http(web: &Web, tools: &str, case: &Filled) -> Option<String> {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": case.tool, "arguments": case.arguments}});
     let headers = [("accept", "application/json, text/event-stream")];
-    let reply = web.to("POST", "/mcp", &headers, Some(message.to_string().as_bytes())).with(200);
+    let reply = web.to("POST", &format!("/mcp/{tools}"), &headers, Some(message.to_string().as_bytes())).with(200);
     code_of(reply["result"]["isError"] == json!(true), &reply["result"]["structuredContent"])
 }
 
-fn by_stdio(server: &Server, case: &Case) -> Option<String> {
+fn by_stdio(server: &Server, case: &Filled) -> Option<String> {
     let answer = server.call(case.tool, case.arguments.clone()).unwrap_or_else(|gone| panic!("{gone:?}"));
     code_of(answer.is_error, &answer.content)
 }
@@ -214,7 +342,10 @@ const ENTRY: &str = "entry failed";
 /// The dialect has words of its own for some codes.
 fn code_of(is_error: bool, content: &Value) -> Option<String> {
     let failed = content["failed"].as_u64().or(content["summary"]["failed"].as_u64()).unwrap_or(0);
-    if !is_error && failed > 0 {
+    // A claim and a release tell their outcome each.
+    let outcomes = ["claimResults", "releaseResults"].into_iter().filter_map(|results| content[results].as_array());
+    let refused = outcomes.flatten().any(|result| result["outcome"] != json!("success"));
+    if !is_error && (failed > 0 || refused) {
         return Some(ENTRY.to_owned());
     }
     let code = content["error"]["code"].as_str().map(|code| match code {
@@ -226,8 +357,12 @@ fn code_of(is_error: bool, content: &Value) -> Option<String> {
     is_error.then(|| code.unwrap_or("none").to_owned())
 }
 
-fn by_cli(web: &Web, case: &Case) -> Option<String> {
-    let out = command(&web.database).arg("--json").args(case.cli).output().expect("it runs");
+fn by_cli(ground: &Ground, case: &Filled) -> Option<String> {
+    let mut command = command_on(&ground.word(), ground.folder.path());
+    if let Some(actor) = case.actor {
+        command.args(["--actor", &format!("subagent:{actor}")]);
+    }
+    let out = command.arg("--json").args(&case.cli).output().expect("it runs");
     if out.status.success() {
         return None;
     }

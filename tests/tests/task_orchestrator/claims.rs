@@ -80,15 +80,24 @@ fn a_new_claim_ends_the_old_one() {
     assert_eq!(world.claim("agent-2", &a)["outcome"], "success");
     assert_eq!(world.claim("agent-2", &b)["outcome"], "already_claimed");
     assert_eq!(world.claim("agent-2", &a)["outcome"], "success", "a failed claim keeps what one had");
-    let error = world.err(
-        "claim_item",
-        claiming("agent-3", json!([{ "itemId": world.item("c") }, { "itemId": world.item("d") }]), json!([])),
-    );
-    assert_eq!(
-        (&error["code"], &error["reason"]),
-        (&json!("VALIDATION_ERROR"), &json!("claim_limit")),
-        "they would end each other"
-    );
+}
+
+#[test]
+fn claims_of_one_call_end_one_by_one_and_none_ends_another() {
+    let world = World::new();
+    let (taken, c, d) = (world.item("taken"), world.item("c"), world.item("d"));
+    world.claim("agent-1", &taken);
+    let missing = fresh();
+    let asked = json!([{ "itemId": taken }, { "itemId": missing }, { "itemId": c }, { "itemId": d }, { "itemId": c }]);
+    let answer = claim(&world, "agent-3", asked);
+    let outcomes: Vec<String> =
+        answer["claimResults"].as_array().expect("rows").iter().map(|row| text(&row["outcome"])).collect();
+    assert_eq!(outcomes, ["already_claimed", "not_found", "success", "claim_limit", "success"]);
+    assert_eq!(answer["claimResults"][3]["itemId"], json!(d));
+    assert_eq!((&answer["summary"]["claimsSucceeded"], &answer["summary"]["claimsFailed"]), (&json!(2), &json!(3)));
+    assert_eq!(answer.get("autoReleased"), None, "{answer}");
+    assert_eq!(world.claim("agent-2", &d)["outcome"], "success");
+    assert_eq!(world.claim("agent-1", &c)["outcome"], "already_claimed");
 }
 
 #[test]

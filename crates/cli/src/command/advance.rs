@@ -41,6 +41,14 @@ pub(crate) struct Args {
     beneath: bool,
 }
 
+impl Args {
+    /// Closing an item, whether it succeeds or is given up.
+    pub(super) fn closing(item: String, cancel: bool) -> Self {
+        let target = if cancel { "cancel" } else { "complete" }.to_owned();
+        Self { item, target, summary: None, fence: None, beneath: false }
+    }
+}
+
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let target = match args.target.parse::<Trigger>() {
         Ok(trigger) => Target::Trigger(trigger),
@@ -81,7 +89,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
 }
 
 /// Says that a word is neither a trigger nor a status, before it is taken for a move that a rule refuses.
-async fn check_status(session: &Session, item: &ItemRef, status: &Name) -> Result<(), Failure> {
+pub(super) async fn check_status(session: &Session, item: &ItemRef, status: &Name) -> Result<(), Failure> {
     let seen = session.engine.show(&session.scope(), std::slice::from_ref(item), Around::default()).await?;
     let project = seen.resolve(item)?.project;
     let Some(project) = session.projects.iter().find(|known| known.id == project) else { return Ok(()) };
@@ -141,7 +149,7 @@ async fn close_beneath(shell: &Shell, item: ItemRef, target: &Target) -> Result<
     first.map_or(Ok(()), |code| Err(Failure::Told(code)))
 }
 
-fn closed_line(result: &CloseResult, names: &Names, paint: Paint) -> Option<String> {
+pub(super) fn closed_line(result: &CloseResult, names: &Names, paint: Paint) -> Option<String> {
     let item = names.of(result.item);
     match &result.outcome {
         CloseOutcome::Closed { from_role, .. } => Some(format!("{} {item} (was in {from_role})", paint.good("closed"))),
@@ -153,7 +161,7 @@ fn closed_line(result: &CloseResult, names: &Names, paint: Paint) -> Option<Stri
     }
 }
 
-fn render(applied: &Applied, names: &Names, paint: Paint) -> Vec<String> {
+pub(super) fn render(applied: &Applied, names: &Names, paint: Paint) -> Vec<String> {
     let mut lines = vec![format!(
         "{} {} → {}",
         names.of(applied.item),

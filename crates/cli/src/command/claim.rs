@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use docket_core::command::{Claim, ClaimNext, ClaimOutcome, ClaimRequest, Claimed, Held, Offer, Wanted};
 use docket_core::model::{Role, Ttl};
-use docket_core::{Code, Error, Kind, Reason};
+use docket_core::{Error, Reason};
 use serde::Serialize;
 
 use super::{listing, values};
@@ -79,7 +79,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let claimed = session.engine.run(session.call(), claim).await?;
     let names = names(&session, &claimed).await?;
     let refused: Vec<Error> =
-        claimed.claims.iter().filter_map(|result| refusal(&result.asked, &result.outcome)).collect();
+        claimed.claims.iter().filter_map(|result| result.outcome.refusal(&result.asked)).collect();
     let answer = super::with_keys(&claimed, &session, &names)?;
     tell(shell, &answer, &refused, claimed.claims.len(), |paint| {
         let held = claimed.claims.iter().filter_map(|result| match &result.outcome {
@@ -87,6 +87,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             ClaimOutcome::AlreadyClaimed { .. }
             | ClaimOutcome::Terminal
             | ClaimOutcome::NotReady
+            | ClaimOutcome::OverLimit { .. }
             | ClaimOutcome::NotFound(_) => None,
         });
         let ended = claimed.auto_released.iter().map(|item| freed(&names.of(*item), paint));
@@ -140,7 +141,7 @@ fn offer_lines(offer: &Offer, names: &Names, paint: Paint) -> Vec<String> {
     std::iter::once(held_line(held, names, paint)).chain(freed).collect()
 }
 
-fn held_line(held: &Held, names: &Names, paint: Paint) -> String {
+pub(super) fn held_line(held: &Held, names: &Names, paint: Paint) -> String {
     let until = held
         .claim
         .expires_at
@@ -156,29 +157,6 @@ fn held_line(held: &Held, names: &Names, paint: Paint) -> String {
 
 fn freed(item: &str, paint: Paint) -> String {
     paint.dim(&format!("released {item}: an agent holds no more at a time than the workflow allows"))
-}
-
-/// The error that tells of a claim that was not placed.
-fn refusal(asked: &str, outcome: &ClaimOutcome) -> Option<Error> {
-    match outcome {
-        ClaimOutcome::Held(_) => None,
-        ClaimOutcome::AlreadyClaimed { retry_after_ms } => Some(Error {
-            retry_after_ms: *retry_after_ms,
-            ..Error::new(
-                Kind::Transient,
-                Code::Conflict,
-                Reason::AlreadyClaimed,
-                format!("{asked} is claimed by somebody else"),
-            )
-        }),
-        ClaimOutcome::Terminal => {
-            Some(Error::conflict(Reason::Terminal, format!("{asked} is closed: reopen it first")))
-        }
-        ClaimOutcome::NotReady => {
-            Some(Error::conflict(Reason::NotReady, format!("{asked} is not ready: `docket why {asked}` says why")))
-        }
-        ClaimOutcome::NotFound(error) => Some(Error::clone(error)),
-    }
 }
 
 /// Prints what was done, if anything was, and every refusal; the first one decides how the program ends.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use docket_core::Reason;
-use docket_core::doctor::{Finding, Repair, Rows, examine};
+use docket_core::doctor::{Finding, Refile, Repair, Rows, examine, misfiled, unfiled};
 use docket_core::model::{Item, ItemId, Key};
 use docket_core::store::StoreError;
 use docket_store_sqlite::Durability;
@@ -23,7 +23,7 @@ const SHOWN: usize = 50;
 
 const HELP: &str = "\
 First the file itself, then everything that is derived: blockers, ranks, readiness, depths, key numbers and \
-the search index are computed anew and compared. Ends with exit code 1 when something was found and is still \
+what items are found by are computed anew and compared. Ends with exit code 1 when something was found and is still \
 so. It may run while others work.
 
 Examples:
@@ -67,7 +67,7 @@ impl Report {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None, false)?;
+    crate::logging::start(&shell.around, None, false, None)?;
     let mut report = Report { database: shell.location()?.place.shown(), ..Report::default() };
     let keys = match look_and_mend(shell, &args, &mut report).await {
         Ok(keys) => keys,
@@ -95,6 +95,7 @@ async fn look_and_mend(shell: &Shell, args: &Args, report: &mut Report) -> Resul
         Err(error) => return Err(error.into()),
     };
     drop(progress);
+    let cleared = args.repair && (store.clear_search().await? | store.recount().await?);
     let (mut items, mut keys) = look(shell, &store, report).await?;
     for _ in 0..ROUNDS {
         let before = report.repairable();
@@ -104,8 +105,14 @@ async fn look_and_mend(shell: &Shell, args: &Args, report: &mut Report) -> Resul
         for repair in Repair::of(&report.rows, &items) {
             store.store().execute(Box::new(repair)).await?;
         }
+        for refile in Refile::of(&store.misfiled().await?) {
+            store.store().execute(Box::new(refile)).await?;
+        }
         (items, keys) = look(shell, &store, report).await?;
         report.repaired += before.saturating_sub(report.repairable());
+    }
+    if cleared {
+        report.file = store.integrity().await?;
     }
     store.close().await;
     Ok(keys)
@@ -122,7 +129,16 @@ async fn look(
     drop(progress);
     report.items = snapshot.items.len();
     report.edges = snapshot.edges.len();
-    report.rows = examine(Rows { projects: &snapshot.projects, items: &snapshot.items, edges: &snapshot.edges });
+    report.rows = examine(Rows {
+        projects: &snapshot.projects,
+        items: &snapshot.items,
+        edges: &snapshot.edges,
+        briefs: &snapshot.briefs,
+        questions: &snapshot.questions,
+        sessions: &snapshot.sessions,
+    });
+    report.rows.extend(unfiled(store.unfiled().await?));
+    report.rows.extend(misfiled(&store.misfiled().await?));
     let projects: BTreeMap<_, _> = snapshot.projects.iter().map(|project| (project.id, project)).collect();
     let keys = snapshot.items.iter().filter_map(|item| Some((item.id, projects.get(&item.project)?.key(item.number))));
     let keys = keys.collect();

@@ -31,14 +31,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 30, value_parser = values::limit, allow_negative_numbers = true)]
     limit: u16,
     /// Wait for more and print it as it comes, until interrupted
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cursor")]
     follow: bool,
+    /// Where to go on, backwards: what the page before ended with
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
 }
 
 /// Some events.
 #[derive(Serialize)]
-struct Events {
+#[serde(rename_all = "camelCase")]
+struct Events<'p> {
     events: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<&'p str>,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
@@ -56,16 +62,20 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let head = session.engine.head().await?;
     let filter =
         EventFilter { project, item, since, newest_first: true, limit: args.limit.into(), ..EventFilter::default() };
-    let mut events = session.engine.events(&filter).await?;
+    let page = session.engine.event_list(&filter, args.cursor.as_deref()).await?;
+    let mut events = page.events;
     events.reverse();
     if !args.follow {
         let names = names(&session, &events).await?;
-        let answer = Events { events: super::without_credentials(&events)? };
+        let next = page.next.as_deref();
+        let answer = Events { events: super::without_credentials(&events)?, next_cursor: next };
         return shell.out.answer(&answer, |paint| {
             if events.is_empty() {
                 return vec![paint.dim("nothing was done")];
             }
-            events.iter().map(|event| line(event, &names, paint)).collect()
+            // The oldest stand first, so what goes on before them is said first.
+            let more = next.map(|next| paint.dim(&format!("--cursor {next} shows what came before")));
+            more.into_iter().chain(events.iter().map(|event| line(event, &names, paint))).collect()
         });
     }
     let mut seen = events.last().map_or(head, |event| event.seq.max(head));
@@ -108,7 +118,10 @@ fn line(event: &Event, names: &Names, paint: Paint) -> String {
 }
 
 fn named(id: ItemId, event: &Event, names: &Names) -> String {
-    let title = event.data.get("title").and_then(Value::as_str).map(|title| format!("\"{}\"", escape::line(title)));
+    // A link and an entry have titles of their own.
+    let own = matches!(event.verb, Verb::Attached | Verb::Learned);
+    let title = event.data.get("title").filter(|_| !own);
+    let title = title.and_then(Value::as_str).map(|title| format!("\"{}\"", escape::line(title)));
     names.known(id).or(title).unwrap_or_else(|| id.to_string())
 }
 
@@ -133,10 +146,62 @@ fn details(event: &Event, names: &Names) -> String {
                 fields.into_iter().flat_map(|fields| fields.keys()).filter(|field| !kept.contains(&field.as_str()));
             fields.map(|field| escape::line(field)).collect::<Vec<_>>().join(", ")
         }
+        Verb::Briefed => event
+            .data
+            .get("brief")
+            .and_then(|brief| brief.get("objective"))
+            .and_then(Value::as_str)
+            .map_or_else(String::new, |objective| format!("\"{}\"", escape::line(objective))),
+        Verb::Verified => {
+            let criteria = event.data.get("criteria").and_then(Value::as_array);
+            let ids = criteria.into_iter().flatten().filter_map(|criterion| criterion.get("id")?.as_str());
+            ids.map(escape::line).collect::<Vec<_>>().join(", ")
+        }
+        Verb::Asked | Verb::Answered | Verb::Withdrawn => {
+            let said = |key: &str| event.data.get("question").and_then(|question| question.get(key)?.as_str());
+            let text = if event.verb == Verb::Answered { said("answer") } else { said("text") };
+            text.map_or_else(String::new, |text| format!("\"{}\"", escape::line(text)))
+        }
+        Verb::ChecksSet | Verb::ChecksApproved | Verb::Attested => {
+            let checks = event.data.get("checks").and_then(Value::as_array);
+            let said = checks.into_iter().flatten().filter_map(|check| check.get("desc")?.as_str());
+            said.map(escape::line).collect::<Vec<_>>().join(", ")
+        }
+        Verb::RunsOrdered | Verb::RunTaken | Verb::RunEnded => {
+            let runs = event.data.get("runs").and_then(Value::as_array);
+            let said = |run: &Value, key: &str| run.get(key).and_then(Value::as_str).map(escape::line);
+            let told = runs
+                .into_iter()
+                .flatten()
+                .filter_map(|run| Some(format!("\"{}\" {}", said(run, "desc")?, said(run, "state")?)));
+            told.collect::<Vec<_>>().join(", ")
+        }
+        Verb::Commented => text("body").map_or_else(String::new, |body| format!("\"{body}\"")),
+        Verb::Learned | Verb::Revised | Verb::Reviewed | Verb::Forgotten => {
+            text("title").map_or_else(String::new, |title| format!("\"{title}\""))
+        }
+        Verb::Cited | Verb::Uncited => {
+            format!("{} {}", text("kind").unwrap_or_default(), text("entry").unwrap_or_default())
+        }
+        Verb::Attached => text("url").unwrap_or_default(),
         Verb::ProjectSet => text("slug").unwrap_or_default(),
         Verb::KeySet => text("name").unwrap_or_default(),
-        Verb::Created | Verb::Claimed | Verb::Released | Verb::Removed => String::new(),
+        Verb::SessionBegun | Verb::SessionEnded | Verb::SessionBeat => of_session(event),
+        Verb::Created | Verb::Claimed | Verb::Released | Verb::Removed | Verb::Detached => String::new(),
     }
+}
+
+/// What happened to a session.
+fn of_session(event: &Event) -> String {
+    let beat = event.verb == Verb::SessionBeat;
+    let of = |object: &str, key: &str| event.data.get(object).and_then(|object| object.get(key)?.as_str());
+    let said = if beat { of("progress", "text") } else { of("session", "summary").or(of("session", "reason")) };
+    let words = said.map_or_else(String::new, |said| format!(": {}", escape::line(said)));
+    if beat {
+        let id = event.data.get("session").and_then(Value::as_str).map(escape::line);
+        return format!("{}{words}", id.unwrap_or_default());
+    }
+    format!("{} {}{words}", of("session", "id").unwrap_or_default(), of("session", "state").unwrap_or_default())
 }
 
 /// A moment, to the second.

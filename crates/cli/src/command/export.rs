@@ -4,6 +4,7 @@ use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use docket_core::command::Imported;
 use docket_core::{Error, Reason};
 use docket_store_sqlite::Durability;
 use serde::Serialize;
@@ -47,14 +48,12 @@ enum Sink {
 #[derive(Serialize)]
 struct Exported {
     path: String,
-    projects: usize,
-    items: usize,
-    edges: usize,
-    notes: usize,
+    #[serde(flatten)]
+    rows: Imported,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None, false)?;
+    crate::logging::start(&shell.around, None, false, None)?;
     let sink = sink(shell, &args)?;
     let store = shell.open_store(Access::Read, Durability::Full).await?;
     let progress = Progress::new(shell.out, "reading rows", None);
@@ -86,22 +85,9 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         std::io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
         _ => Failure::environment(format!("{}: cannot be written: {error}", path.display())),
     })?;
-    let done = Exported {
-        path: path.display().to_string(),
-        projects: snapshot.projects.len(),
-        items: snapshot.items.len(),
-        edges: snapshot.edges.len(),
-        notes: snapshot.notes.len(),
-    };
+    let done = Exported { path: path.display().to_string(), rows: snapshot.counts() };
     shell.out.answer(&done, |_| {
-        vec![format!(
-            "wrote {}, {}, {} and {} to {}",
-            super::count(done.projects, "project"),
-            super::count(done.items, "item"),
-            super::count(done.edges, "edge"),
-            super::count(done.notes, "note"),
-            crate::output::escape::line(&done.path)
-        )]
+        vec![format!("wrote {} to {}", super::counts(&done.rows), crate::output::escape::line(&done.path))]
     })
 }
 

@@ -50,8 +50,13 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     if args.create {
         super::init::make_database(shell, &shell.around.cwd).await?;
     }
+    let place = shell.location()?.place;
+    if place.is_missing()? {
+        let message = format!("there is no database at {}: `docket import --create` makes one", place.shown());
+        return Err(Failure::environment(message));
+    }
     let session = shell.session(Access::Write).await?;
-    let total = import.items.len() + import.edges.len() + import.notes.len();
+    let total = import.counts().rows();
     let progress = Progress::new(shell.out, "taking in rows", Some(total));
     let imported: Imported = match session.everywhere().run(session.call(), import).await {
         Ok(imported) => imported,
@@ -63,15 +68,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     progress.at(total);
     drop(progress);
     session.database.close().await;
-    shell.out.answer(&imported, |_| {
-        vec![format!(
-            "took in {}, {}, {} and {}",
-            super::count(imported.projects, "project"),
-            super::count(imported.items, "item"),
-            super::count(imported.edges, "edge"),
-            super::count(imported.notes, "note")
-        )]
-    })
+    shell.out.answer(&imported, |_| vec![format!("took in {}", super::counts(&imported))])
 }
 
 /// Where the rows of a file were.

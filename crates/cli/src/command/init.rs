@@ -9,6 +9,7 @@ use docket_core::{Engine, Error, Reason};
 use docket_mcp_server::{surface, surfaces};
 use serde::Serialize;
 
+use super::agents;
 use super::clients::{self, Clients};
 use super::mcp::{DEFAULT_PROJECT, make_project, preset_of};
 use crate::config::locate::{DATABASE, Origin};
@@ -25,6 +26,7 @@ again.
 Examples:
   docket init
   docket init --name \"Web shop\" --prefix WEB
+  docket init --agents                     and tell agents in AGENTS.md how to work with it
   docket --project web init --preset standard --dir ~/code/web
   docket --db postgres://docket@db.example/docket init";
 
@@ -37,7 +39,7 @@ pub(crate) struct Args {
     /// The first half of its keys, such as WEB in WEB-17 [default: from the project's slug]
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<String>,
-    /// The workflow to begin with: standard or task-orchestrator [default: the one of the surface]
+    /// The workflow to begin with: standard, task-orchestrator, foresttasks or cairn [default: the one of the surface]
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// The set of tools that agents are given
@@ -46,6 +48,9 @@ pub(crate) struct Args {
     /// The folder to make it in [default: this one]
     #[arg(long, value_name = "FOLDER")]
     dir: Option<String>,
+    /// Append to AGENTS.md in the folder how agents work with it; what is in the file stays
+    #[arg(long)]
+    agents: bool,
 }
 
 /// What `init` answers.
@@ -56,6 +61,15 @@ struct Ready<'r> {
     created: bool,
     project: &'r Project,
     clients: Clients,
+    agents: Agents,
+}
+
+/// What agents are told.
+#[derive(Serialize)]
+struct Agents {
+    file: String,
+    written: bool,
+    snippet: String,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
@@ -98,8 +112,13 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     };
     database.close().await;
     let clients = Clients::new(&place, &project.slug, &args.surface);
-    let ready = Ready { database: place.shown(), created, project: &project, clients };
-    shell.out.answer(&ready, |paint| render(&ready, paint))
+    let agents = Agents {
+        file: folder.join(agents::FILE).display().to_string(),
+        written: args.agents && agents::append(&folder, &args.surface)?,
+        snippet: agents::snippet(&args.surface),
+    };
+    let ready = Ready { database: place.shown(), created, project: &project, clients, agents };
+    shell.out.answer(&ready, |paint| render(&ready, args.agents, paint))
 }
 
 /// Makes the database that the caller named, or the one of a folder; says where it is and whether it is new.
@@ -236,7 +255,7 @@ fn folder_slug(folder: &Path) -> Result<Slug, Failure> {
     Ok(Slug::parse(&slug).or_else(|_| Slug::parse(DEFAULT_PROJECT))?)
 }
 
-fn render(ready: &Ready<'_>, paint: Paint) -> Vec<String> {
+fn render(ready: &Ready<'_>, asked: bool, paint: Paint) -> Vec<String> {
     let project = ready.project;
     let mut lines = vec![
         paint.good("Docket is ready."),
@@ -253,5 +272,16 @@ fn render(ready: &Ready<'_>, paint: Paint) -> Vec<String> {
         "To connect an agent, paste one of these:".to_owned(),
     ];
     lines.extend(clients::render(&ready.clients, paint));
+    lines.push(String::new());
+    let file = escape::line(&ready.agents.file);
+    match (ready.agents.written, asked) {
+        (true, _) => lines.push(format!("{file} tells agents how to work with it.")),
+        (false, true) => lines.push(format!("{file} told agents of it already, and stays as it is.")),
+        (false, false) => {
+            lines.push("For agents to know how to work with it, AGENTS.md may say (--agents appends it):".to_owned());
+            lines.push(String::new());
+            lines.extend(ready.agents.snippet.lines().map(|line| format!("  {line}").trim_end().to_owned()));
+        }
+    }
     lines
 }

@@ -1,13 +1,36 @@
 //! Items as lists show them. Who holds an item is not among it: only the item's own full context shows the holder.
 
 use docket_core::model::{Item, Timestamp};
+use docket_core::query::ItemPage;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::exit::Failure;
 use crate::output::json::Keyed;
 use crate::output::table::{Rows, Text};
 use crate::output::{Paint, seconds};
-use crate::session::Session;
+use crate::session::{Session, Shell};
+
+/// A page of items.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed<'p> {
+    items: Vec<Value>,
+    total: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<&'p str>,
+}
+
+/// Prints a page of items.
+pub(super) fn print(shell: &Shell, session: &Session, page: &ItemPage) -> Result<(), Failure> {
+    let next = page.next.as_deref();
+    let listed = Listed { items: all_listed(session, &page.items)?, total: page.total, next_cursor: next };
+    shell.out.answer(&listed, |paint| {
+        let mut lines = table(session, &page.items, page.now, paint);
+        lines.extend(more(page.items.len(), Some(page.total), next, paint));
+        lines
+    })
+}
 
 /// An item of a list, for programs.
 pub(super) fn listed(session: &Session, item: &Item) -> Result<Value, Failure> {
@@ -77,7 +100,7 @@ pub(super) fn moment(at: Timestamp) -> String {
 }
 
 /// What was left out of a list, and how to get it.
-pub(super) fn more(shown: usize, offset: usize, total: u64, paint: Paint) -> Option<String> {
-    let end = offset + shown;
-    (total > end as u64).then(|| paint.dim(&format!("{shown} of {total} shown; --offset {end} shows what follows")))
+pub(super) fn more(shown: usize, total: Option<u64>, next: Option<&str>, paint: Paint) -> Option<String> {
+    let total = total.map_or_else(String::new, |total| format!(" of {total}"));
+    next.map(|next| paint.dim(&format!("{shown}{total} shown; --cursor {next} shows what follows")))
 }

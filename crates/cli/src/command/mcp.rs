@@ -1,18 +1,21 @@
 //! `docket mcp`: serves one connection over standard input and output.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use docket_core::command::SetProject;
+use docket_core::engine::Call;
 use docket_core::model::{Project, Slug};
 use docket_core::proof::{ProofVerifier, Unchecked};
+use docket_core::query::thought_of;
 use docket_core::store::ProjectRef;
 use docket_core::workflow::Workflow;
 use docket_core::{Code, Engine, Error, Kind, Reason};
 use docket_identity::JwksVerifier;
-use docket_mcp_server::{Settings, serve_stdio, surface, surfaces};
+use docket_mcp_server::{Settings, names_projects, serve_stdio, surface, surfaces};
 
 use crate::config::Configuration;
 use crate::database::{Database, Opening, Place};
+use crate::embedding;
 use crate::exit::Failure;
 use crate::session::{Caller, Shell, apply_rules, make_folder_of, no_project};
 
@@ -53,30 +56,71 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         crate::output::remark(&format!("docket: made a new database, {}", location.place.shown()));
     }
     let store = database.store();
-    let engine = Engine::new(Arc::clone(&store));
+    let runs = crate::prover::here(&config, &shell.around.cwd, &location.place, false)?;
+    let engine = embedding::equipped(&Engine::new(Arc::clone(&store)), &config)?.running(runs);
+    let background = embedding::start(&engine);
     let projects = store.projects().await?;
-    let slug = wanted(&projects, shell.named_project()?, &config)?;
-    let project = match projects.into_iter().find(|project| project.slug == slug) {
-        Some(project) => apply_rules(&engine, &caller, &config, &project).await?,
-        None => make_project(&engine, &caller, &config, slug, preset_of(&args.surface)).await?,
+    let named = shell.named_project()?;
+    // Tools that name projects themselves are about all of them, unless somebody chose one.
+    let is_native = args.surface == surfaces()[0];
+    let spans = names_projects(&args.surface) && named.is_none() && config.project.slug.is_none();
+    let project = if spans && thought_of(&projects).len() > 1 {
+        None
+    } else {
+        let slug = wanted(&projects, named, &config)?;
+        Some(match projects.into_iter().find(|project| project.slug == slug) {
+            Some(project) => apply_rules(&engine, &caller, &config, &project).await?,
+            None => make_project(&engine, &caller, &config, slug, preset_of(&args.surface)).await?,
+        })
     };
-    tracing::info!(database = location.place.shown(), project = %project.slug, surface = args.surface, "serving");
+    let slug = project.as_ref().map(|project| project.slug.as_str()).unwrap_or_default();
+    tracing::info!(database = location.place.shown(), project = slug, surface = args.surface, "serving");
     let settings = Settings {
-        // The tools are about one project: what another has is not found by its name.
-        engine: engine.limited_to(engine.access().narrowed_to(project.id)),
-        project: ProjectRef::Id(project.id),
+        // What another project has is not found by its name, where the tools are about one.
+        engine: match &project {
+            Some(project) if !spans => engine.limited_to(engine.access().narrowed_to(project.id)),
+            Some(_) | None => engine,
+        },
+        // Who speaks the native tools and names none means the project that was there at first.
+        project: project
+            .as_ref()
+            .filter(|_| !spans || is_native)
+            .map_or(ProjectRef::Any, |project| ProjectRef::Id(project.id)),
         principal: caller.principal.clone(),
         actor: caller.explicit.then(|| caller.actor.clone()),
         policy: caller.policy,
         verifier: verifier(&config).await?,
         require_actor: config.identity.require_actor.unwrap_or(false),
     };
-    let served = serve_stdio(settings, surface).await;
+    // What was handed in before and nobody has shown yet is made now, beside the connection.
+    let (maker, call, queue) = (settings.engine.clone(), caller.call(), settings.project.clone());
+    // Whatever it is at when it ends is given up by this.
+    *shell.making.lock().unwrap_or_else(PoisonError::into_inner) = Some((maker.clone(), caller.clone()));
+    let served = tokio::select! {
+        served = serve_stdio(settings, surface) => served,
+        () = make_left_over(&maker, &call, &queue) => Ok(()),
+        stopped = super::serve::stopped() => {
+            stopped?;
+            Ok(())
+        }
+    };
+    shell.give_up_runs().await;
+    if let Some(background) = background {
+        background.abort();
+    }
     database.close().await;
     served.map_err(|error| {
         tracing::debug!(error = &error as &dyn std::error::Error, "the connection ended");
         Failure::environment(format!("the connection ended: {error}"))
     })
+}
+
+/// Makes what waits, and then nothing for ever.
+async fn make_left_over(engine: &Engine, call: &Call, queue: &ProjectRef) {
+    if let Err(error) = engine.make_waiting(call, queue).await {
+        tracing::warn!(error = &error as &dyn std::error::Error, "checks that waited were not made");
+    }
+    std::future::pending::<()>().await;
 }
 
 /// How proofs of actors are checked.
@@ -107,7 +151,7 @@ pub(super) fn wanted(projects: &[Project], named: Option<Slug>, config: &Configu
     if let Some(slug) = config.project.slug.clone() {
         return Ok(slug);
     }
-    match projects {
+    match thought_of(projects).as_slice() {
         [] => Ok(Slug::parse(DEFAULT_PROJECT)?),
         [only] => Ok(only.slug.clone()),
         several => {
@@ -138,6 +182,7 @@ pub(super) async fn make_project(
         prefix: ours.project.prefix,
         workflow: Some(workflow),
         schemas: ours.schemas,
+        archived: None,
         // Another server that starts at the same moment may have made it: then it is as good as ours.
         must_be_new: false,
     };

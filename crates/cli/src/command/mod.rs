@@ -1,18 +1,34 @@
 //! The verbs, one a file: parse, call the engine, print. None of them holds a rule.
 
 pub(crate) mod advance;
+mod agents;
+pub(crate) mod answer;
+pub(crate) mod ask;
+pub(crate) mod attach;
 pub(crate) mod backup;
 pub(crate) mod blocked;
+pub(crate) mod brief;
+pub(crate) mod check;
 pub(crate) mod claim;
 mod clients;
+pub(crate) mod close;
+pub(crate) mod comment;
 pub(crate) mod completions;
+mod contract;
+pub(crate) mod detach;
 pub(crate) mod doctor;
+pub(crate) mod estimate;
 pub(crate) mod events;
 pub(crate) mod export;
+pub(crate) mod finish;
 pub(crate) mod import;
+pub(crate) mod import_markdown;
+pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod item;
 pub(crate) mod key;
+pub(crate) mod knowledge;
+pub(crate) mod learn;
 pub(crate) mod link;
 mod listing;
 pub(crate) mod mcp;
@@ -23,14 +39,22 @@ mod progress;
 pub(crate) mod project;
 pub(crate) mod release;
 pub(crate) mod restore;
+pub(crate) mod runner;
 pub(crate) mod search;
 pub(crate) mod serve;
+pub(crate) mod session;
 mod snapshot;
+pub(crate) mod start;
+pub(crate) mod submit;
 pub(crate) mod tree;
 pub(crate) mod unlink;
 mod values;
+pub(crate) mod verdict;
+pub(crate) mod verify;
 pub(crate) mod why;
+pub(crate) mod withdraw;
 
+use docket_core::command::Imported;
 use docket_core::model::Key;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -44,14 +68,33 @@ use crate::session::{Session, Shell};
 pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Init(args) => init::run(shell, args).await,
-        Verb::Mcp(args) => mcp::run(shell, args).await,
+        Verb::Mcp(args) => Box::pin(mcp::run(shell, args)).await,
         Verb::Serve(args) => serve::run(shell, args).await,
+        Verb::Runner(args) => runner::run(shell, args).await,
         Verb::Item(act) => item::run(shell, act).await,
         Verb::Tree(args) => tree::run(shell, args).await,
         Verb::Next(args) => next::run(shell, args).await,
+        Verb::Start(args) => start::run(shell, args).await,
+        Verb::Finish(args) => finish::run(shell, args).await,
+        Verb::Session(act) => session::run(shell, act).await,
         Verb::Claim(args) => claim::run(shell, args).await,
         Verb::Release(args) => release::run(shell, args).await,
         Verb::Advance(args) => advance::run(shell, args).await,
+        Verb::Close(args) => close::run(shell, args).await,
+        Verb::Brief(act) => brief::run(shell, act).await,
+        Verb::Verify(args) => verify::run(shell, args).await,
+        Verb::Verdict(args) => verdict::run(shell, args).await,
+        Verb::Check(act) => check::run(shell, act).await,
+        Verb::Submit(args) => submit::run(shell, args).await,
+        Verb::Ask(args) => ask::run(shell, args).await,
+        Verb::Answer(args) => answer::run(shell, args).await,
+        Verb::Withdraw(args) => withdraw::run(shell, args).await,
+        Verb::Inbox(args) => inbox::run(shell, args).await,
+        Verb::Comment(args) => comment::run(shell, args).await,
+        Verb::Attach(args) => attach::run(shell, args).await,
+        Verb::Detach(args) => detach::run(shell, args).await,
+        Verb::Learn(args) => learn::run(shell, args).await,
+        Verb::Knowledge(act) => knowledge::run(shell, act).await,
         Verb::Note(act) => note::run(shell, act).await,
         Verb::Link(args) => link::run(shell, args).await,
         Verb::Unlink(args) => unlink::run(shell, args).await,
@@ -60,6 +103,7 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
         Verb::Events(args) => events::run(shell, args).await,
         Verb::Search(args) => search::run(shell, args).await,
         Verb::Overview(args) => overview::run(shell, args).await,
+        Verb::Estimate(args) => estimate::run(shell, args).await,
         Verb::Project(act) => project::run(shell, act).await,
         Verb::Key(act) => key::run(shell, act).await,
         Verb::Doctor(args) => doctor::run(shell, args).await,
@@ -67,6 +111,7 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
         Verb::Restore(args) => restore::run(shell, args).await,
         Verb::Export(args) => export::run(shell, args).await,
         Verb::Import(args) => import::run(shell, args).await,
+        Verb::ImportMarkdown(args) => import_markdown::run(shell, args).await,
         Verb::Completions(args) => completions::run(&args),
     }
 }
@@ -74,6 +119,25 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
 /// "1 note", "2 notes".
 fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// "1 project, 3 items, 2 edges and 0 notes", and what else there is.
+fn counts(rows: &Imported) -> String {
+    let always = [(rows.projects, "project"), (rows.items, "item"), (rows.edges, "edge"), (rows.notes, "note")];
+    let more = [
+        (rows.briefs, "brief"),
+        (rows.questions, "question"),
+        (rows.comments, "comment"),
+        (rows.links, "link"),
+        (rows.sessions, "session"),
+        (rows.entries, "entry of knowledge"),
+    ];
+    let said = always.into_iter().chain(more.into_iter().filter(|(number, _)| *number > 0));
+    let said: Vec<String> = said.map(|(number, what)| count(number, what)).collect();
+    match said.split_last() {
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
 }
 
 /// An answer of the engine that lists items: their claims say nothing of who holds them.

@@ -39,12 +39,18 @@ pub(crate) struct Args {
     /// Also what somebody has claimed
     #[arg(long)]
     include_claimed: bool,
+    /// Where to go on: what the page before ended with
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
 }
 
 /// Ready work.
 #[derive(Serialize)]
-struct Next {
+#[serde(rename_all = "camelCase")]
+struct Next<'p> {
     items: Vec<ReadyItem>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<&'p str>,
 }
 
 /// One item of it.
@@ -68,16 +74,20 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         include_claimed: args.include_claimed,
         limit: args.limit.into(),
     };
-    let ready = session.engine.next(&query).await?;
+    let page = session.engine.next(&query, args.cursor.as_deref()).await?;
+    let ready = &page.items;
     let items = ready
         .iter()
         .map(|ready| Ok(ReadyItem { item: listing::listed(&session, &ready.item)?, is_claimed: ready.is_claimed }));
-    let answer = Next { items: items.collect::<Result<_, Failure>>()? };
+    let answer = Next { items: items.collect::<Result<_, Failure>>()?, next_cursor: page.next.as_deref() };
     shell.out.answer(&answer, |paint| {
-        if ready.is_empty() {
+        if ready.is_empty() && args.cursor.is_none() {
             return vec![paint.dim("nothing is ready: `docket why` says why")];
         }
         let remark = |claimed| if claimed { "claimed".to_owned() } else { String::new() };
-        listing::rows(&session, ready.iter().map(|ready| (&ready.item, remark(ready.is_claimed))), paint)
+        let rows = ready.iter().map(|ready| (&ready.item, remark(ready.is_claimed)));
+        let mut lines = listing::rows(&session, rows, paint);
+        lines.extend(listing::more(ready.len(), None, page.next.as_deref(), paint));
+        lines
     })
 }

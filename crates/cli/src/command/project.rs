@@ -19,6 +19,16 @@ pub(crate) enum Act {
     Show,
     /// Make a project, or change one; what docket.toml says of it is applied
     Set(SetArgs),
+    /// Put a project away: what is in it stays to be read, and nothing in it can be changed
+    Archive(SlugArgs),
+    /// Bring a project back that was put away
+    Restore(SlugArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SlugArgs {
+    /// The project's slug
+    slug: String,
 }
 
 #[derive(Debug, clap::Args)]
@@ -34,9 +44,12 @@ pub(crate) struct SetArgs {
     /// The first half of its keys; fixed once it is made
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<String>,
-    /// Its workflow: standard or task-orchestrator; a project with items keeps its statuses
+    /// Its workflow: standard, task-orchestrator, foresttasks or cairn; a project with items keeps its statuses
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
+    /// Whether it is put away: what is in it stays to be read, and nothing in it can be changed
+    #[arg(long, value_name = "BOOLEAN")]
+    archived: Option<bool>,
 }
 
 pub(crate) async fn run(shell: &Shell, act: Act) -> Result<(), Failure> {
@@ -44,19 +57,22 @@ pub(crate) async fn run(shell: &Shell, act: Act) -> Result<(), Failure> {
         Act::List => list(shell).await,
         Act::Show => show(shell).await,
         Act::Set(args) => set(shell, args).await,
+        Act::Archive(args) => put_away(shell, &args.slug, true).await,
+        Act::Restore(args) => put_away(shell, &args.slug, false).await,
     }
 }
 
 async fn list(shell: &Shell) -> Result<(), Failure> {
     let session = shell.session(Access::Read).await?;
     shell.out.answer(&session.projects, |paint| {
-        let mut rows = Rows::new(paint, &["SLUG", "PREFIX", "NAME", "WORKFLOW"]);
+        let mut rows = Rows::new(paint, &["SLUG", "PREFIX", "NAME", "WORKFLOW", ""]);
         for project in &session.projects {
             rows.add(vec![
                 Text::key(project.slug.as_str()),
                 Text::plain(project.prefix.as_str()),
                 Text::plain(project.name.as_str()),
                 Text::dim(project.workflow.preset.as_str()),
+                Text::dim(if project.archived_at.is_some() { "archived" } else { "" }),
             ]);
         }
         if rows.is_empty() { vec![paint.dim("no projects: `docket project set SLUG` makes one")] } else { rows.lines() }
@@ -82,9 +98,12 @@ async fn set(shell: &Shell, args: SetArgs) -> Result<(), Failure> {
         None => session.project()?.slug.clone(),
     };
     let before = session.projects.iter().find(|project| project.slug == slug).cloned();
-    let changes = SetProject { slug, name, prefix, workflow, schemas: None, must_be_new: false };
+    let archived = args.archived;
+    let changes = SetProject { slug, name, prefix, workflow, schemas: None, archived, must_be_new: false };
+    let nothing =
+        changes.name.is_none() && changes.prefix.is_none() && changes.workflow.is_none() && changes.archived.is_none();
     let project = match before {
-        Some(project) if changes.name.is_none() && changes.prefix.is_none() && changes.workflow.is_none() => project,
+        Some(project) if nothing => project,
         Some(_) | None => session.everywhere().run(session.call(), changes).await?.project,
     };
     let project = apply_rules(&session.everywhere(), session.caller(), &config, &project).await?;
@@ -94,6 +113,32 @@ async fn set(shell: &Shell, args: SetArgs) -> Result<(), Failure> {
         return Err(Error::conflict(Reason::BadValue, message).at("preset").into());
     }
     shell.out.answer(&project, |paint| render(&project, paint))
+}
+
+async fn put_away(shell: &Shell, slug: &str, archived: bool) -> Result<(), Failure> {
+    let slug = Slug::parse(slug).map_err(|invalid| invalid.at("SLUG"))?;
+    // Looked at first: what is not there is not made, and a project that was put away takes no rules from a file.
+    let session = shell.session(Access::Read).await?;
+    if !session.projects.iter().any(|project| project.slug == slug) {
+        return Err(crate::session::no_project(&session.projects, &slug).into());
+    }
+    let config = shell.configuration()?;
+    let database = shell.open_store(Access::Write, config.durability.unwrap_or_default()).await?;
+    let engine = docket_core::Engine::new(database.store());
+    let set = SetProject {
+        slug,
+        name: None,
+        prefix: None,
+        workflow: None,
+        schemas: None,
+        archived: Some(archived),
+        must_be_new: false,
+    };
+    let set = engine.run(session.call(), set).await?;
+    shell.out.answer(&set.project, |paint| {
+        let done = if archived { "put away" } else { "brought back" };
+        vec![format!("{} {} {}", paint.good(done), set.project.slug, escape::line(set.project.name.as_str()))]
+    })
 }
 
 fn render(project: &Project, paint: Paint) -> Vec<String> {
@@ -115,6 +160,10 @@ fn render(project: &Project, paint: Paint) -> Vec<String> {
         format!("  {} {} levels beneath a root", paint.dim("depth     "), workflow.max_depth),
         String::new(),
     ];
+    if let Some(at) = project.archived_at {
+        let since = super::listing::moment(at);
+        lines.insert(1, format!("  {} since {since}: nothing in it can be changed", paint.dim("archived  ")));
+    }
     let mut rows = Rows::new(paint, &["STATUS", "ROLE", "HANDED OUT"]);
     for status in &workflow.statuses {
         let claimable = status.claimable && status.role.is_open();

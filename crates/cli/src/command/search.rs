@@ -3,7 +3,6 @@
 use docket_core::store::{Filter, Order, SortBy};
 use docket_core::{Error, Reason, search};
 
-use super::item::Listed;
 use super::{listing, values};
 use crate::exit::Failure;
 use crate::session::{Access, Shell};
@@ -22,9 +21,9 @@ pub(crate) struct Args {
     /// How many
     #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = values::limit, allow_negative_numbers = true)]
     limit: u16,
-    /// How many to leave out at the beginning
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = values::offset, allow_negative_numbers = true)]
-    offset: usize,
+    /// Where to go on: what the page before ended with
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
@@ -39,16 +38,9 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         sort: SortBy::ModifiedAt,
         order: Order::Desc,
         limit: args.limit.into(),
-        offset: args.offset,
         count: true,
         ..Filter::default()
     };
-    let found = session.engine.find(&filter).await?;
-    let listed =
-        Listed { items: listing::all_listed(&session, &found.items)?, total: found.total, offset: args.offset };
-    shell.out.answer(&listed, |paint| {
-        let mut lines = listing::table(&session, &found.items, found.now, paint);
-        lines.extend(listing::more(found.items.len(), args.offset, found.total, paint));
-        lines
-    })
+    let page = session.engine.list(&filter, args.cursor.as_deref()).await?;
+    listing::print(shell, &session, &page)
 }

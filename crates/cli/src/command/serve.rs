@@ -4,12 +4,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use docket_core::model::{Project, ProjectId, Slug};
+use docket_core::limits;
+use docket_core::model::{ProjectId, Slug};
 use docket_core::proof::ProofVerifier;
+use docket_core::prove::Runs;
+use docket_core::query::thought_of;
 use docket_core::store::ProjectRef;
 use docket_core::{Code, Engine, Error, Kind, Reason};
-use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, surfaces};
-use docket_rest_api::{Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Settings, serve};
+use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, names_projects, surfaces};
+use docket_rest_api::{Adopt, Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Settings, serve};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -18,9 +21,11 @@ use super::mcp;
 use crate::config::Configuration;
 use crate::config::server::address;
 use crate::database::{Database, Opening, Place};
+use crate::embedding;
 use crate::exit::Failure;
 use crate::gate;
 use crate::session::{self, Shell, apply_rules, make_folder_of};
+use crate::telemetry;
 
 /// Where the server listens when nobody says otherwise.
 const LISTEN: &str = "127.0.0.1:7420";
@@ -32,7 +37,8 @@ is missing, as by `docket mcp`; several servers may run on one database at the s
 way end; a second one does not.
 
 Once there is a key (`docket key create`), or docket.toml says whose tokens are taken, every caller shows one. Until then \
-everybody who can reach the address is you, and only loopback addresses are served. Which it is is settled at the start.
+everybody who can reach the address is you, and only loopback addresses are served. The first key counts from the moment it is \
+made, by whichever process, without a restart; where the last one is revoked, everybody on this machine is you again.
 
 Examples:
   docket serve
@@ -58,7 +64,7 @@ struct Listening {
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     // Wrong addresses are told before anything is made.
     let said = args.listen.as_deref().map(address).transpose().map_err(|invalid| invalid.at("--listen"))?;
-    let config = shell.configuration()?;
+    let (config, telemetry) = shell.server_configuration()?;
     let listen = match said.or(config.server.listen) {
         Some(listen) => listen,
         None => address(LISTEN)?,
@@ -72,7 +78,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         .await
         .map_err(|error| Failure::environment(format!("{listen}: cannot be listened on: {error}")))?;
     let app = App::new(Settings {
-        engine,
+        engine: engine.clone(),
         gate,
         hosts: Hosts::new(config.server.hosts.iter().cloned()),
         limits: config.server.limits,
@@ -80,13 +86,22 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         mcp: Some(Arc::new(Mcp {
             endpoint: HttpEndpoint::new()?,
             project,
+            chosen: shell.named_project()?.is_some() || config.project.slug.is_some(),
             require_actor: config.identity.require_actor.unwrap_or(false),
             verifier: mcp::verifier(&config).await?,
         })),
+        adopt: telemetry.as_ref().map(|_| telemetry::adopt as Adopt),
     });
+    let background = embedding::start(&engine);
     tell(shell, &listener, listen, &location.place)?;
     let served = serve(listener, app, stop()?).await;
+    if let Some(background) = background {
+        background.abort();
+    }
     database.close().await;
+    if let Some(telemetry) = telemetry {
+        telemetry.close().await;
+    }
     served.map_err(|error| Failure::environment(format!("serving broke off: {error}")))
 }
 
@@ -98,10 +113,11 @@ async fn gate(
     listen: SocketAddr,
 ) -> Result<Arc<dyn Gatekeeper>, Failure> {
     let tokens = config.identity.tokens.clone();
-    if tokens.is_some() || engine.has_keys().await? {
+    let is_reachable = !listen.ip().is_loopback();
+    if tokens.is_some() || is_reachable && engine.has_keys().await? {
         return gate::for_key_holders(engine, caller.policy, tokens, config.rate).await;
     }
-    if !listen.ip().is_loopback() {
+    if is_reachable {
         return Err(Failure::environment(format!(
             "{listen} can be reached by others, and this server knows no keys: everybody would be a maintainer. Make a key \
              first (docket key create --profile maintainer), or listen on 127.0.0.1"
@@ -113,7 +129,7 @@ async fn gate(
         policy: caller.policy,
         engine: engine.clone(),
     };
-    Ok(gate::for_local_user(local, config.rate))
+    gate::for_this_machine(engine, local, config.rate).await
 }
 
 fn tell(shell: &Shell, listener: &TcpListener, listen: SocketAddr, database: &Place) -> Result<(), Failure> {
@@ -142,11 +158,15 @@ async fn open_database(
         crate::output::remark(&format!("docket: made a new database, {}", place.shown()));
     }
     let store = database.store();
-    let engine = Engine::new(Arc::clone(&store));
+    // Whatever is reached over the network runs nothing itself.
+    let patience = std::time::Duration::from_millis(limits::RUN_WAIT_MS);
+    let engine = embedding::equipped(&Engine::new(Arc::clone(&store)), config)?;
+    // What nobody lets run is refused at once, as far as this file knows what runners make without approval.
+    let allowed = config.runner.allow.clone();
+    let engine = engine.running(Runs::Elsewhere { patience, sleep: crate::prover::sleep(), allowed });
     let projects = store.projects().await?;
-    let several: Vec<&Project> = projects.iter().collect();
     let named = shell.named_project()?;
-    if several.len() > 1 && named.is_none() && config.project.slug.is_none() {
+    if thought_of(&projects).len() > 1 && named.is_none() && config.project.slug.is_none() {
         return Ok((database, engine, None));
     }
     let slug: Slug = mcp::wanted(&projects, named, config)?;
@@ -155,6 +175,12 @@ async fn open_database(
         None => mcp::make_project(&engine, caller, config, slug, mcp::preset_of(surfaces()[0])).await?,
     };
     Ok((database, engine, Some(project.id)))
+}
+
+/// Returns when this process is told to stop.
+pub(crate) async fn stopped() -> Result<(), Failure> {
+    stop()?.await;
+    Ok(())
 }
 
 /// Resolves when the server is told to stop; told again, the process ends at once.
@@ -190,23 +216,34 @@ fn raise_open_files() {
 struct Mcp {
     endpoint: HttpEndpoint,
     project: Option<ProjectId>,
+    /// Whether somebody chose that project; otherwise it is only the usual one.
+    chosen: bool,
     require_actor: bool,
     verifier: Arc<dyn ProofVerifier>,
 }
 
 impl Mcp {
-    /// The project that calls are about: the one the address names, the one served, or the only one the caller sees.
-    async fn project(&self, engine: &Engine, named: Option<Slug>) -> Result<ProjectId, Error> {
+    /// The project that calls are about: the one the address names, the one served, or the only one the caller sees. None
+    /// where nobody chose one and the tools name projects themselves.
+    async fn project(
+        &self,
+        engine: &Engine,
+        surface: Option<&str>,
+        named: Option<Slug>,
+    ) -> Result<Option<ProjectId>, Error> {
+        if named.is_none() && !self.chosen && names_projects(surface.unwrap_or(surfaces()[0])) {
+            return Ok(None);
+        }
         let projects = engine.projects().await?;
         let required =
             |message: &str| Error::new(Kind::Permanent, Code::ProjectRequired, Reason::ProjectRequired, message);
-        match (named, self.project, projects.as_slice()) {
-            (Some(slug), _, known) => {
-                let found = known.iter().find(|project| project.slug == slug);
-                found.map(|project| project.id).ok_or_else(|| session::no_project(known, &slug))
+        match (named, self.project, thought_of(&projects).as_slice()) {
+            (Some(slug), _, _) => {
+                let found = projects.iter().find(|project| project.slug == slug);
+                found.map(|project| Some(project.id)).ok_or_else(|| session::no_project(&projects, &slug))
             }
-            (None, Some(id), _) => Ok(id),
-            (None, None, [only]) => Ok(only.id),
+            (None, Some(id), _) => Ok(Some(id)),
+            (None, None, [only]) => Ok(Some(only.id)),
             (None, None, _) => {
                 Err(required("there are several projects: say which one is meant, as /mcp?project=SLUG"))
             }
@@ -223,12 +260,15 @@ impl Endpoint for Mcp {
         request: http::Request<http_body_util::Full<Bytes>>,
     ) -> Answering<'_> {
         Box::pin(async move {
-            let project = self.project(&caller.engine, project).await?;
-            // The tools are about one project: what another has is not found by its name.
-            let engine = caller.engine.limited_to(caller.engine.access().narrowed_to(project));
+            let project = self.project(&caller.engine, surface.as_deref(), project).await?;
+            // What another project has is not found by its name, where the tools are about one.
+            let engine = match project {
+                Some(project) => caller.engine.limited_to(caller.engine.access().narrowed_to(project)),
+                None => caller.engine,
+            };
             let settings = McpSettings {
                 engine,
-                project: ProjectRef::Id(project),
+                project: project.map_or(ProjectRef::Any, ProjectRef::Id),
                 principal: caller.principal,
                 actor: caller.by,
                 policy: caller.policy,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use docket_core::Engine;
 use docket_core::exchange::Snapshot;
-use docket_core::store::{ScanRows, ScanTable, Store, StoreError};
+use docket_core::store::{Store, StoreError};
 use docket_store_postgres::Frozen;
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 
@@ -46,17 +46,12 @@ async fn of_file(store: &Arc<SqliteStore>, with_notes: bool, progress: &Progress
 /// Reads all rows of a server's database, which stands still for us while others write.
 async fn of_server(frozen: &mut Frozen, with_notes: bool, progress: &Progress) -> Result<Snapshot, StoreError> {
     let mut snapshot = Snapshot { projects: frozen.projects().await?, ..Snapshot::default() };
-    let notes = with_notes.then_some(ScanTable::Notes);
-    for table in [ScanTable::Items, ScanTable::Edges].into_iter().chain(notes) {
+    for table in Snapshot::tables(with_notes) {
         let mut after = None;
         loop {
             let page = frozen.scan(table, after).await?;
-            match page.rows {
-                ScanRows::Items(rows) => snapshot.items.extend(rows),
-                ScanRows::Edges(rows) => snapshot.edges.extend(rows),
-                ScanRows::Notes(rows) => snapshot.notes.extend(rows),
-            }
-            progress.at(snapshot.items.len() + snapshot.edges.len() + snapshot.notes.len());
+            snapshot.add(page.rows);
+            progress.at(snapshot.counts().rows());
             after = page.next;
             if after.is_none() {
                 break;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use docket_core::model::{Fence, ItemRef, Name, Role, Tag, Text, Timestamp};
 use docket_core::store::Order;
+use docket_core::wire::{Fault, NAMES, from_value, look_over};
 use docket_core::workflow::Workflow;
 use docket_core::{Error, Invalid, Reason, echo, limits};
 
@@ -101,11 +102,6 @@ pub(super) fn limit(text: &str) -> Result<u16, String> {
     known.ok_or_else(|| format!("must be a whole number from 1 to {}", limits::PAGE))
 }
 
-/// How many are left out at the beginning.
-pub(super) fn offset(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "must be a whole number from 0 on".to_owned())
-}
-
 /// A number; which ones there are is the model's to say.
 pub(super) fn complexity(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| "must be a whole number from 1 to 10".to_owned())
@@ -152,6 +148,24 @@ pub(super) fn text(
         (None, None) => return Ok(None),
     };
     Text::parse(&text).map(Some).map_err(|invalid| invalid.at(field).into())
+}
+
+/// A request as JSON, out of a file or from standard input where it is `-`. It is read as strictly as over the network.
+pub(super) fn json<T: serde::de::DeserializeOwned>(
+    around: &Surroundings,
+    file: &str,
+    option: &str,
+) -> Result<T, Failure> {
+    let text = text(around, None, Some(file), option)?;
+    let text = text.as_ref().map(Text::as_str).unwrap_or_default();
+    let bad = |reason, message: String| Failure::from(Error::validation(reason, message).at(option));
+    look_over(text.as_bytes()).map_err(|fault| match fault {
+        Fault::NotJson => bad(Reason::BadJson, format!("{option} is not JSON")),
+        Fault::Twice(name) => bad(Reason::Duplicate, format!("\"{}\" stands twice in one object", echo(&name))),
+        Fault::TooMany => bad(Reason::TooMany, format!("{option} has more than {NAMES} names")),
+    })?;
+    let value = serde_json::from_str(text).map_err(|_| bad(Reason::BadJson, format!("{option} is not JSON")))?;
+    Ok(from_value(value)?)
 }
 
 /// Reads no more than a text may hold, and one byte to know that there is more.

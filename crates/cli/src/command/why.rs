@@ -1,6 +1,6 @@
 //! `docket why`: why is nothing ready? Every reason for every item, with the act that would clear it.
 
-use docket_core::model::ItemId;
+use docket_core::model::{ItemId, Name};
 use docket_core::query::Why;
 use docket_core::readiness::{Obstacle, What};
 use serde::Serialize;
@@ -26,9 +26,12 @@ pub(crate) struct Args {
 
 /// One item and what stands in its way.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Explained<'w> {
     item: Value,
     obstacles: &'w [Obstacle],
+    #[serde(skip_serializing_if = "<[Name]>::is_empty")]
+    missing_notes: &'w [Name],
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
@@ -39,7 +42,10 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let names = session.names(reasons.iter().flat_map(|why| why.obstacles.iter().filter_map(other))).await?;
     let explained = reasons
         .iter()
-        .map(|why| Ok(Explained { item: listing::listed(&session, &why.item)?, obstacles: &why.obstacles }))
+        .map(|why| {
+            let item = listing::listed(&session, &why.item)?;
+            Ok(Explained { item, obstacles: &why.obstacles, missing_notes: &why.missing_notes })
+        })
         .collect::<Result<Vec<_>, Failure>>()?;
     let answer = super::with_keys(&explained, &session, &names)?;
     shell.out.answer(&answer, |paint| render(&session, &reasons, &names, paint))
@@ -48,12 +54,19 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
 fn render(session: &Session, reasons: &[Why], names: &Names, paint: Paint) -> Vec<String> {
     let ready = reasons.iter().filter(|why| why.obstacles.is_empty()).count();
     let mut lines = Vec::new();
-    for why in reasons.iter().filter(|why| !why.obstacles.is_empty() || reasons.len() == 1) {
+    for why in
+        reasons.iter().filter(|why| !why.obstacles.is_empty() || !why.missing_notes.is_empty() || reasons.len() == 1)
+    {
         let key = paint.key(&session.key(&why.item).to_string());
         let title = escape::line(why.item.title.as_str());
         let state = if why.obstacles.is_empty() { paint.good("is ready") } else { "is not ready:".to_owned() };
         lines.push(format!("{key} {title} {state}"));
         lines.extend(why.obstacles.iter().map(|found| format!("  {}", obstacle(found, names, paint))));
+        if !why.missing_notes.is_empty() {
+            let notes: Vec<String> = why.missing_notes.iter().map(|note| escape::line(note.as_str())).collect();
+            let remedy = paint.dim("→ write them with `docket note set`");
+            lines.push(format!("  its next move will owe notes: {}  {remedy}", notes.join(", ")));
+        }
     }
     match (reasons.len(), ready) {
         (0, _) => lines.push(paint.dim("there is no open item: `docket item add` makes one")),
@@ -85,11 +98,18 @@ pub(super) fn obstacle(obstacle: &Obstacle, names: &Names, paint: Paint) -> Stri
         ),
         What::CollidesWith { item } => format!("uses what the claimed {} uses", names.of(*item)),
         What::OutOfSight { count } => format!("waits for {} in other projects", super::count(*count as usize, "item")),
+        What::ChecksFailed { checks } => format!("failed: check {}", places(checks)),
+        What::ChecksNotApproved { checks } => format!("nobody lets it run: check {}", places(checks)),
         What::NeedsCapabilities { capabilities } => {
             format!("needs an agent that can {}", escape::line(&capabilities.join(", ")))
         }
     };
     format!("{what}  {}", paint.dim(&format!("→ {}", escape::line(&obstacle.remedy))))
+}
+
+fn places(checks: &[usize]) -> String {
+    let places: Vec<String> = checks.iter().map(usize::to_string).collect();
+    places.join(", ")
 }
 
 /// The item at the other end of an obstacle.
@@ -102,6 +122,8 @@ pub(super) fn other(obstacle: &Obstacle) -> Option<ItemId> {
         | What::NotClaimable { .. }
         | What::Claimed { .. }
         | What::OutOfSight { .. }
+        | What::ChecksFailed { .. }
+        | What::ChecksNotApproved { .. }
         | What::NeedsCapabilities { .. } => None,
     }
 }

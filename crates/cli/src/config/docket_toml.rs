@@ -6,7 +6,7 @@ use std::path::Path;
 use docket_core::Gate;
 use docket_core::model::{KeyPrefix, Name, Outcome, Role, Slug, Title, Trigger};
 use docket_core::workflow::{
-    Lifecycle, NoteLimits, NoteRule, RankBy, ReviewPhase, Schema, Status, Trait, Transitions, Workflow,
+    Lifecycle, NoteLimits, NoteRule, RankBy, ReviewPhase, Schema, Status, Trait, Transitions, WaitsWhen, Workflow,
 };
 
 use super::node::{ConfigError, Field};
@@ -19,11 +19,13 @@ const ROLES: [(&str, Role); 5] = [
     ("blocked", Role::Blocked),
     ("terminal", Role::Terminal),
 ];
-const GATES: [(&str, Gate); 5] = [
+const GATES: [(&str, Gate); 7] = [
     ("transition", Gate::Transition),
     ("ownership", Gate::Ownership),
     ("dependencies", Gate::Dependencies),
     ("notes", Gate::Notes),
+    ("criteria", Gate::Criteria),
+    ("checks", Gate::Checks),
     ("descendants", Gate::Descendants),
 ];
 pub(super) const LIFECYCLES: [(&str, Lifecycle); 4] = [
@@ -76,8 +78,14 @@ pub(super) fn apply(file: &Path, text: &str, config: &mut Configuration) -> Resu
     if let Some(field) = settings.get("limits") {
         super::identity::limits(&field, config)?;
     }
+    if let Some(field) = settings.get("embedder") {
+        config.embedder = super::embedder::read(&field, file.parent().unwrap_or(file))?;
+    }
     if let Some(field) = settings.get("server") {
         config.server = super::server::read(&field)?;
+    }
+    if let Some(field) = settings.get("runner") {
+        config.runner = super::runner::read(&field, file.parent().unwrap_or(file))?;
     }
     if let Some(field) = settings.get("log") {
         let mut log = field.settings()?;
@@ -88,6 +96,9 @@ pub(super) fn apply(file: &Path, text: &str, config: &mut Configuration) -> Resu
             config.log_json = field.one_of(&[("text", false), ("json", true)])?;
         }
         log.finish()?;
+    }
+    if let Some(field) = settings.get("telemetry") {
+        config.telemetry = super::telemetry::read(&field)?;
     }
     settings.finish()
 }
@@ -123,8 +134,12 @@ fn workflow(field: &Field<'_>, config: &mut Configuration) -> Result<(), ConfigE
             Some(field.list()?.iter().map(|gate| gate.one_of(&GATES)).collect::<Result<BTreeSet<Gate>, _>>()?);
     }
     if let Some(field) = settings.get("ranking") {
-        let known =
-            [("priority", RankBy::Priority), ("unblocks", RankBy::Unblocks), ("complexity", RankBy::Complexity)];
+        let known = [
+            ("brief", RankBy::Brief),
+            ("priority", RankBy::Priority),
+            ("unblocks", RankBy::Unblocks),
+            ("complexity", RankBy::Complexity),
+        ];
         patch.ranking = Some(field.list()?.iter().map(|by| by.one_of(&known)).collect::<Result<_, _>>()?);
     }
     if let Some(field) = settings.get("claims") {
@@ -146,6 +161,9 @@ fn switches(settings: &mut super::node::Settings<'_>, patch: &mut WorkflowPatch)
     if let Some(field) = settings.get("review_phase") {
         patch.review_phase = Some(field.one_of(&[("always", ReviewPhase::Always), ("schema", ReviewPhase::Schema)])?);
     }
+    if let Some(field) = settings.get("waits_when") {
+        patch.waits_when = Some(field.one_of(&[("forward", WaitsWhen::Forward), ("leaving", WaitsWhen::Leaving)])?);
+    }
     if let Some(field) = settings.get("require_review") {
         patch.require_review = Some(field.flag()?);
     }
@@ -160,6 +178,9 @@ fn switches(settings: &mut super::node::Settings<'_>, patch: &mut WorkflowPatch)
     }
     if let Some(field) = settings.get("reopened") {
         patch.reopened = Some(field.parsed_by(Name::parse)?);
+    }
+    if let Some(field) = settings.get("parked") {
+        patch.parked = Some(field.parsed_by(Name::parse)?);
     }
     Ok(())
 }
@@ -185,6 +206,12 @@ fn claims(field: &Field<'_>, patch: &mut ClaimsPatch) -> Result<(), ConfigError>
     }
     if let Some(field) = settings.get("renew_on_write") {
         patch.renew_on_write = Some(field.flag()?);
+    }
+    if let Some(field) = settings.get("stalled_after_seconds") {
+        patch.stalled_after_seconds = Some(field.number()?);
+    }
+    if let Some(field) = settings.get("guarded") {
+        patch.guarded = Some(field.flag()?);
     }
     settings.finish()
 }

@@ -31,14 +31,20 @@ pub(super) fn identity(field: &Field<'_>, folder: &Path, config: &mut Configurat
 /// `[limits]` of `docket.toml`.
 pub(super) fn limits(field: &Field<'_>, config: &mut Configuration) -> Result<(), ConfigError> {
     let mut settings = field.settings()?;
-    let mut rate = Rate { burst: 200, per_second: 50.0 };
-    if let Some(field) = settings.get("burst") {
-        rate.burst = within(&field, 1, 1_000_000)?;
+    if let Some(field) = settings.get("knowledge_stored") {
+        config.knowledge_stored = Some(within(&field, 0, u32::MAX)?.into());
     }
-    if let Some(field) = settings.get("per_second") {
-        rate.per_second = f64::from(within(&field, 1, 1_000_000)?);
+    let (burst, per_second) = (settings.get("burst"), settings.get("per_second"));
+    if burst.is_some() || per_second.is_some() {
+        let mut rate = Rate { burst: 200, per_second: 50.0 };
+        if let Some(field) = burst {
+            rate.burst = within(&field, 1, 1_000_000)?;
+        }
+        if let Some(field) = per_second {
+            rate.per_second = f64::from(within(&field, 1, 1_000_000)?);
+        }
+        config.rate = Some(rate);
     }
-    config.rate = Some(rate);
     settings.finish()
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use docket_core::echo;
 
 use super::node::ConfigError;
+use super::telemetry::Variables;
 use crate::database::Place;
 use crate::exit::Failure;
 
@@ -26,6 +27,7 @@ pub(crate) struct Surroundings {
     pub(crate) agent_config_dir: Option<String>,
     pub(crate) degraded_mode_policy: Option<String>,
     pub(crate) log_filter: Option<String>,
+    pub(crate) telemetry: Variables,
     pub(crate) data_folder: Option<PathBuf>,
     pub(crate) user: Option<String>,
 }
@@ -67,6 +69,16 @@ impl Surroundings {
             log_filter: match variable("DOCKET_LOG")? {
                 Some(filter) => Some(filter),
                 None => variable("RUST_LOG")?,
+            },
+            telemetry: Variables {
+                endpoint: variable("OTEL_EXPORTER_OTLP_ENDPOINT")?,
+                traces_endpoint: variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")?,
+                protocol: match variable("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")? {
+                    Some(protocol) => Some(protocol),
+                    None => variable("OTEL_EXPORTER_OTLP_PROTOCOL")?,
+                },
+                exporter: variable("OTEL_TRACES_EXPORTER")?,
+                disabled: variable("OTEL_SDK_DISABLED")?,
             },
             data_folder,
             user: os_user()?,

@@ -4,6 +4,7 @@
 //! what belongs to the process stays here.
 
 mod docket_toml;
+pub(crate) mod embedder;
 mod identity;
 #[cfg(test)]
 mod identity_tests;
@@ -11,8 +12,10 @@ pub(crate) mod locate;
 mod nearest;
 mod node;
 mod parse;
+pub(crate) mod runner;
 pub(crate) mod server;
 mod task_orchestrator;
+pub(crate) mod telemetry;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use docket_core::model::{DegradedMode, KeyPrefix, Name, Slug, Title, Trigger};
-use docket_core::workflow::{Lifecycle, RankBy, ReviewPhase, Schemas, Status, Transitions, Workflow};
+use docket_core::workflow::{Lifecycle, RankBy, ReviewPhase, Schemas, Status, Transitions, WaitsWhen, Workflow};
 use docket_core::{Gate, Invalid};
 use docket_identity::{JwksSettings, Rate, TokenSettings};
 use docket_store_sqlite::Durability;
@@ -66,10 +69,16 @@ pub(crate) struct Configuration {
     pub(crate) durability: Option<Durability>,
     pub(crate) identity: Identity,
     pub(crate) server: server::Server,
+    /// Where checks run, and which without approval.
+    pub(crate) runner: runner::RunnerSettings,
     /// How often a caller over the network may call.
     pub(crate) rate: Option<Rate>,
+    /// How many entries of knowledge the database may hold.
+    pub(crate) knowledge_stored: Option<u64>,
+    pub(crate) embedder: embedder::EmbedderSettings,
     pub(crate) log_level: Option<&'static str>,
     pub(crate) log_json: bool,
+    pub(crate) telemetry: telemetry::Telemetry,
     /// What was passed over, to be told once there is somebody to tell it to.
     pub(crate) warnings: Vec<String>,
 }
@@ -100,11 +109,13 @@ pub(crate) struct WorkflowPatch {
     statuses: Option<Vec<Status>>,
     initial: Option<Name>,
     reopened: Option<Name>,
+    parked: Option<Name>,
     transitions: Option<Transitions>,
     review_phase: Option<ReviewPhase>,
     require_review: Option<bool>,
     max_depth: Option<u8>,
     gates: Option<BTreeSet<Gate>>,
+    waits_when: Option<WaitsWhen>,
     claims: ClaimsPatch,
     close_parents: Option<Lifecycle>,
     /// All labels, in place of the preset's.
@@ -120,6 +131,8 @@ pub(crate) struct ClaimsPatch {
     ttl_seconds: Option<u32>,
     per_agent: Option<u32>,
     renew_on_write: Option<bool>,
+    stalled_after_seconds: Option<u32>,
+    guarded: Option<bool>,
 }
 
 impl Configuration {
@@ -182,17 +195,25 @@ impl WorkflowPatch {
                 *field = value;
             }
         }
-        set(&mut workflow.statuses, self.statuses);
+        if let Some(statuses) = self.statuses {
+            workflow.statuses = statuses;
+            // A preset's status for questions goes with the preset's statuses.
+            workflow.parked = workflow.parked.take().filter(|name| workflow.status(name).is_some());
+        }
         set(&mut workflow.initial, self.initial);
         set(&mut workflow.reopened, self.reopened);
+        workflow.parked = self.parked.or(workflow.parked);
         set(&mut workflow.transitions, self.transitions);
         set(&mut workflow.review_phase, self.review_phase);
         set(&mut workflow.require_review, self.require_review);
         set(&mut workflow.max_depth, self.max_depth);
         set(&mut workflow.gates, self.gates);
+        set(&mut workflow.waits_when, self.waits_when);
         set(&mut workflow.claims.ttl_seconds, self.claims.ttl_seconds);
         set(&mut workflow.claims.per_agent, self.claims.per_agent);
         set(&mut workflow.claims.renew_on_write, self.claims.renew_on_write);
+        set(&mut workflow.claims.stalled_after_seconds, self.claims.stalled_after_seconds);
+        set(&mut workflow.claims.guarded, self.claims.guarded);
         set(&mut workflow.close_parents, self.close_parents);
         set(&mut workflow.labels, self.only_labels);
         set(&mut workflow.ranking, self.ranking);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use docket_core::Gate;
 use docket_core::model::{DegradedMode, Role, Trigger};
-use docket_core::workflow::{Lifecycle, NoteLimits, Transitions, Workflow};
+use docket_core::workflow::{Lifecycle, NoteLimits, RankBy, Transitions, Workflow};
 use docket_store_sqlite::Durability;
 
 use super::locate::{Origin, Surroundings, folders};
@@ -45,7 +45,9 @@ preset = "standard"
 transitions = "free"
 require-review = true
 max_depth = 4
-gates = ["dependencies", "notes"]
+gates = ["dependencies", "notes", "criteria"]
+ranking = ["brief", "complexity"]
+parked = "blocked"
 claims.ttl_seconds = 60
 claims.per_agent = 0
 close_parents = "auto_reopen"
@@ -93,7 +95,9 @@ fn every_key_of_docket_toml_is_read() {
     assert_eq!(workflow.transitions, Transitions::Free);
     assert!(workflow.require_review);
     assert_eq!(workflow.max_depth, 4);
-    assert_eq!(workflow.gates, [Gate::Dependencies, Gate::Notes].into());
+    assert_eq!(workflow.gates, [Gate::Dependencies, Gate::Notes, Gate::Criteria].into());
+    assert_eq!(workflow.ranking, [RankBy::Brief, RankBy::Complexity]);
+    assert_eq!(workflow.parked().map(|status| status.name.to_string()), Some("blocked".to_owned()));
     assert_eq!((workflow.claims.ttl_seconds, workflow.claims.per_agent, workflow.claims.renew_on_write), (60, 0, true));
     assert_eq!(workflow.close_parents, Lifecycle::AutoReopen);
     assert_eq!(workflow.labels.get(&Trigger::Start).map(ToString::to_string), Some("busy".to_owned()));
@@ -106,6 +110,28 @@ fn every_key_of_docket_toml_is_read() {
     let tested = &schemas.traits["tested"];
     assert_eq!((tested.notes[0].phase, tested.notes[0].required), (Role::Review, false));
     assert_eq!(tested.needs.len(), 1);
+}
+
+#[test]
+fn the_status_for_questions_goes_with_the_statuses_of_the_preset() {
+    let own = |parked: &str| {
+        format!(
+            "[project]\npreset = 'standard'\n[workflow]\ninitial = 'todo'\nreopened = 'todo'\n{parked}\nstatuses = [\
+             {{ name = 'todo', role = 'queue' }}, {{ name = 'doing', role = 'work' }}, {{ name = 'review', role = 'review' }}, \
+             {{ name = 'stuck', role = 'blocked' }}, {{ name = 'asked', role = 'blocked' }}, \
+             {{ name = 'done', role = 'terminal', outcome = 'success' }}, \
+             {{ name = 'dropped', role = 'terminal', outcome = 'cancelled' }}]"
+        )
+    };
+    let parked = |text: &str| {
+        let config = toml(text).expect("a good file");
+        let workflow = config.workflow(None, "standard").map(|workflow| workflow.expect("a workflow"));
+        workflow.map(|workflow| workflow.parked().map(|status| status.name.to_string()))
+    };
+    assert_eq!(parked("[project]\npreset = 'standard'").expect("a workflow").as_deref(), Some("waiting_for_input"));
+    assert_eq!(parked(&own("")).expect("a workflow").as_deref(), Some("stuck"), "the first of its role");
+    assert_eq!(parked(&own("parked = 'asked'")).expect("a workflow").as_deref(), Some("asked"));
+    assert!(parked(&own("parked = 'doing'")).is_err(), "work is not parked in a status of work");
 }
 
 #[test]

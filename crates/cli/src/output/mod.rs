@@ -184,13 +184,20 @@ pub(crate) fn error_text(error: &Error, names: &Names, paint: Paint) -> String {
 }
 
 /// What helps that the engine cannot know: it has no command line.
-const HINTS: [(Reason, &str); 8] = [
+const HINTS: [(Reason, &str); 9] = [
     (Reason::ProjectRequired, "name one with --project; `docket project list` shows them"),
     (Reason::HasChildren, "--recursive removes it with everything beneath it"),
     (Reason::StoreFull, "make room on the disk, then try again; nothing was written"),
-    (Reason::StoreReadOnly, "the database file or its folder cannot be written: check their owner and permissions"),
+    (
+        Reason::StoreReadOnly,
+        "a file or its folder cannot be written: check their owner and permissions; a server may be a standby",
+    ),
     (Reason::StoreCorrupt, "`docket doctor` says what is damaged; `docket restore` brings a backup back"),
     (Reason::StoreNewer, "use the newer docket that wrote it"),
+    (
+        Reason::CheckNotApproved,
+        "`docket check list` shows what would run; somebody else than its author approves it with `docket check approve`",
+    ),
     (Reason::StoreForeign, "--db names the database; `docket init` makes a new one"),
     (
         Reason::RejectedByPolicy,

@@ -73,6 +73,14 @@ impl Text {
         Self { colour: Some(Color::DarkGrey), ..Self::plain(text) }
     }
 
+    pub(crate) fn good(text: impl AsRef<str>) -> Self {
+        Self { colour: Some(Color::Green), ..Self::plain(text) }
+    }
+
+    pub(crate) fn bad(text: impl AsRef<str>) -> Self {
+        Self { colour: Some(Color::Red), bold: true, ..Self::plain(text) }
+    }
+
     pub(crate) fn status(status: &str, role: Role) -> Self {
         Self { colour: Some(role_colour(role)), ..Self::plain(status) }
     }

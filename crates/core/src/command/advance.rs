@@ -7,7 +7,7 @@ use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, move_item};
 use crate::error::{Error, Refusal};
 use crate::limits;
-use crate::model::{Attribution, Fence, Item, ItemId, ItemRef, Name, Role, Text, Trigger};
+use crate::model::{Attribution, Fence, Item, ItemId, ItemRef, Name, Outcome, Role, Text, Trigger};
 use crate::store::{Around, EdgeReach, NoteReach, ProjectRef, Scope, Slice};
 use crate::workflow::{ExpectedNote, Guide, Target};
 
@@ -166,6 +166,7 @@ impl Command for Advance {
             open_children: may_end.then(|| may_close(self.moves.len())),
             edges: EdgeReach::Shown,
             notes: NoteReach::Heads,
+            briefs: true,
             ..Around::default()
         };
         Scope { project: self.project.clone(), items, around, ..Scope::default() }
@@ -176,7 +177,10 @@ impl Command for Advance {
         let mut draft = Draft::new(call, seen);
         let mut results = Vec::with_capacity(self.moves.len());
         for request in &self.moves {
-            let result = advance(&mut draft, request)?;
+            let result = match seen.resolve(&request.item) {
+                Ok(item) => advance(&mut draft, item.id, request)?,
+                Err(error) => refused(request, None, error),
+            };
             if let (MoveResult::Refused(refused), true) = (&result, self.atomic) {
                 return Err(refused.error.clone());
             }
@@ -186,14 +190,18 @@ impl Command for Advance {
     }
 }
 
-fn advance(draft: &mut Draft<'_>, request: &MoveRequest) -> Result<MoveResult, Error> {
-    let refused =
-        |item, error| Ok(MoveResult::Refused(Box::new(RefusedMove { asked: request.item.to_string(), item, error })));
-    let id = match draft.seen.resolve(&request.item) {
-        Ok(item) => item.id,
-        Err(error) => return refused(None, error),
-    };
-    if let Err(error) = check_version(draft.expect(id)?, request.expected_version) {
+fn refused(request: &MoveRequest, item: Option<ItemId>, error: Error) -> MoveResult {
+    MoveResult::Refused(Box::new(RefusedMove { asked: request.item.to_string(), item, error }))
+}
+
+/// Makes one move, of the item that its request names.
+pub(super) fn advance(draft: &mut Draft<'_>, id: ItemId, request: &MoveRequest) -> Result<MoveResult, Error> {
+    let refused = |item, error| Ok(refused(request, item, error));
+    if let Some(closed) = closed_by_its_checks(draft, id, request)? {
+        return Ok(MoveResult::Applied(Box::new(closed)));
+    }
+    let expected = draft.call.expected_now(draft.expect(id)?, request.expected_version);
+    if let Err(error) = check_version(draft.expect(id)?, expected) {
         return refused(Some(id), error);
     }
     let by = request.by.as_ref();
@@ -234,6 +242,41 @@ fn advance(draft: &mut Draft<'_>, request: &MoveRequest) -> Result<MoveResult, E
             })))
         }
     }
+}
+
+/// The move that somebody asked for and the item has made meanwhile: it was handed in, its checks were made for this very call,
+/// and the last of them closed it.
+fn closed_by_its_checks(draft: &Draft<'_>, id: ItemId, request: &MoveRequest) -> Result<Option<Applied>, Error> {
+    let item = draft.expect(id)?;
+    let project = draft.project_of(item)?;
+    let wanted = match &request.target {
+        Target::Trigger(trigger) => *trigger == Trigger::Complete,
+        Target::Status(status) => *status == item.status,
+    };
+    let handed_in = draft.brief(id).is_some_and(|brief| brief.closes_when_shown);
+    let done = item.role == Role::Terminal && item.outcome == Some(Outcome::Success);
+    let review = project.workflow.first_of(Role::Review);
+    let Some(review) = review.filter(|_| wanted && handed_in && done && draft.looked_at(id).is_some()) else {
+        return Ok(None);
+    };
+    Ok(Some(Applied {
+        item: id,
+        title: item.title.to_string(),
+        trigger: Trigger::Complete,
+        from_role: Role::Review,
+        to_role: item.role,
+        from_status: review.name.clone(),
+        to_status: item.status.clone(),
+        label: item.status_label.clone(),
+        summary: None,
+        by: request.by.clone(),
+        cascades: Vec::new(),
+        unblocked: Vec::new(),
+        expected_notes: Vec::new(),
+        guide: Guide::default(),
+        next: None,
+        version: item.version,
+    }))
 }
 
 /// The error that carries a move's refusals.

@@ -65,8 +65,36 @@ pub enum ClaimOutcome {
     Terminal,
     /// The item is not ready.
     NotReady,
+    /// Earlier claims of the same call are as many as an agent may hold: one more would end one of them.
+    OverLimit {
+        /// How many an agent may hold.
+        limit: usize,
+    },
     /// There is no such item, or its name is ambiguous.
     NotFound(Box<Error>),
+}
+
+impl ClaimOutcome {
+    /// What to say of a claim that was not placed; `asked` is the item as the caller spelled it.
+    pub fn refusal(&self, asked: &str) -> Option<Error> {
+        match self {
+            Self::Held(_) => None,
+            Self::AlreadyClaimed { retry_after_ms } => {
+                let message = format!("{asked} is claimed by somebody else");
+                let error = Error::new(Kind::Transient, Code::Conflict, Reason::AlreadyClaimed, message);
+                Some(Error { retry_after_ms: *retry_after_ms, ..error })
+            }
+            Self::Terminal => Some(Error::conflict(Reason::Terminal, format!("{asked} is closed: reopen it first"))),
+            Self::NotReady => Some(Error::conflict(Reason::NotReady, format!("{asked} is not ready: ask why"))),
+            Self::OverLimit { limit } => Some(Error::new(
+                Kind::Permanent,
+                Code::Validation,
+                Reason::ClaimLimit,
+                format!("{asked} was not claimed: an agent may hold {limit} claim(s) at a time"),
+            )),
+            Self::NotFound(error) => Some(Error::clone(error)),
+        }
+    }
 }
 
 /// How one claim ended.
@@ -147,13 +175,8 @@ impl Command for Claim {
         }
         let holder = call.holder()?.clone();
         let mut draft = Draft::new(call, seen);
-        let mut wanted: BTreeSet<ItemId> = BTreeSet::new();
-        for request in &self.claims {
-            if let Ok(item) = seen.resolve(&request.item) {
-                wanted.insert(item.id);
-                check_cap(&draft, item, wanted.len())?;
-            }
-        }
+        let wanted = self.claims.iter().filter_map(|request| seen.resolve(&request.item).ok());
+        let wanted: BTreeSet<ItemId> = wanted.map(|item| item.id).collect();
         // What is handed back goes first, so that handing over in one call is not taken for holding too much; what is
         // claimed and released in one call is released after it.
         let late = |item: &ItemRef| seen.resolve(item).is_ok_and(|item| wanted.contains(&item.id));
@@ -161,9 +184,12 @@ impl Command for Claim {
         for (place, item) in outcomes.iter_mut().zip(&self.releases).filter(|(_, item)| !late(item)) {
             *place = Some(release(&mut draft, item, &holder));
         }
-        let claims =
-            self.claims.iter().map(|request| self.claim(&mut draft, request, &holder)).collect::<Result<_, _>>()?;
-        let auto_released = release_oldest(&mut draft, &holder, &wanted)?;
+        let mut placed: BTreeSet<ItemId> = BTreeSet::new();
+        let mut claims = Vec::with_capacity(self.claims.len());
+        for request in &self.claims {
+            claims.push(self.claim(&mut draft, request, &holder, &mut placed)?);
+        }
+        let auto_released = release_oldest(&mut draft, &holder, &placed)?;
         for (place, item) in outcomes.iter_mut().zip(&self.releases).filter(|(_, item)| late(item)) {
             *place = Some(release(&mut draft, item, &holder));
         }
@@ -173,7 +199,14 @@ impl Command for Claim {
 }
 
 impl Claim {
-    fn claim(&self, draft: &mut Draft<'_>, request: &ClaimRequest, holder: &Name) -> Result<ClaimResult, Error> {
+    /// Claims one item, unless what this call has `placed` already is all that the agent may hold.
+    pub(super) fn claim(
+        &self,
+        draft: &mut Draft<'_>,
+        request: &ClaimRequest,
+        holder: &Name,
+        placed: &mut BTreeSet<ItemId>,
+    ) -> Result<ClaimResult, Error> {
         let asked = request.item.to_string();
         let id = match draft.seen.resolve(&request.item) {
             Ok(item) => item.id,
@@ -182,6 +215,7 @@ impl Claim {
             }
         };
         let item = draft.expect(id)?;
+        let limit = cap_of(draft, item)?;
         let outcome = if !item.role.is_open() {
             ClaimOutcome::Terminal
         } else if let Some(other) =
@@ -190,7 +224,10 @@ impl Claim {
             ClaimOutcome::AlreadyClaimed { retry_after_ms: other.remaining_ms(draft.now) }
         } else if self.ready_only && !item.derived.offered && !item.is_held_by(holder, draft.now) {
             ClaimOutcome::NotReady
+        } else if limit > 0 && placed.len() >= limit && !placed.contains(&id) {
+            ClaimOutcome::OverLimit { limit }
         } else {
+            placed.insert(id);
             ClaimOutcome::Held(Box::new(place(draft, id, holder, request.ttl)?))
         };
         Ok(ClaimResult { asked, item: Some(id), outcome })
@@ -205,6 +242,10 @@ pub(super) fn place(draft: &mut Draft<'_>, id: ItemId, holder: &Name, ttl: Optio
     let now = draft.now;
     let mine = item.claim.as_ref().filter(|claim| claim.holder == *holder);
     let same_hands = mine.is_some();
+    if let Some(claim) = mine.filter(|claim| ttl_seconds == 0 && claim.expires_at.is_none()).cloned() {
+        // A claim that lasts until it is released is not extended by claiming again: nothing is done.
+        return Ok(Held { item: id, claim, fence: item.fence });
+    }
     let claim = Lease {
         holder: holder.clone(),
         claimed_at: now,
@@ -231,9 +272,8 @@ pub(super) fn release_oldest(
         .seen
         .held
         .iter()
-        .filter(|id| !keep.contains(id))
         .filter_map(|id| draft.item(*id))
-        .filter(|item| item.claim.as_ref().is_some_and(|claim| claim.holder == *holder))
+        .filter(|item| item.claim.as_ref().is_some_and(|claim| claim.holder == *holder) && !keep.contains(&item.id))
         .collect();
     others.sort_by_key(|item| (item.claim.as_ref().map(|claim| claim.claimed_at), item.id));
     let cap = match others.first() {
@@ -255,21 +295,6 @@ pub(super) fn release_oldest(
 
 fn cap_of(draft: &Draft<'_>, item: &Item) -> Result<usize, Error> {
     Ok(draft.project_of(item)?.workflow.claims.per_agent as usize)
-}
-
-/// One call may not claim more than an agent may hold: the claims would end each other.
-fn check_cap(draft: &Draft<'_>, item: &Item, wanted: usize) -> Result<(), Error> {
-    let cap = cap_of(draft, item)?;
-    if cap > 0 && wanted > cap {
-        return Err(Error::new(
-            Kind::Permanent,
-            Code::Validation,
-            Reason::ClaimLimit,
-            format!("an agent may hold {cap} claim(s) at a time: claim fewer items in one call"),
-        )
-        .at("claims"));
-    }
-    Ok(())
 }
 
 fn release(draft: &mut Draft<'_>, item: &ItemRef, holder: &Name) -> ReleaseResult {

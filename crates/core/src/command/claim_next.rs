@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::begin::{self, Started};
 use super::claim::{Held, place, release_oldest};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::Error;
 use crate::limits;
-use crate::model::{Item, ItemId, ItemRef, Name, Role, Tag, Ttl};
+use crate::model::{Item, ItemId, ItemRef, Name, ProjectId, Role, Tag, Ttl};
 use crate::overlap::collision;
 use crate::store::{Candidates, ProjectRef, Scope, Slice};
 
@@ -28,6 +29,15 @@ pub struct Wanted {
     pub item_type: Option<Name>,
     /// What the agent can do: work that needs more is left to others.
     pub capabilities: BTreeSet<Name>,
+    /// Only work that somebody held once and nobody holds now: its lease has run out, or it was given back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub abandoned: bool,
+    /// Where there is no such work: work of the same kind that somebody held once and nobody holds now.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub then_abandoned: bool,
+    /// Whether it is moved into work at once.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub start: bool,
 }
 
 impl Default for Wanted {
@@ -39,6 +49,9 @@ impl Default for Wanted {
             tags: Vec::new(),
             item_type: None,
             capabilities: BTreeSet::new(),
+            abandoned: false,
+            then_abandoned: false,
+            start: false,
         }
     }
 }
@@ -64,10 +77,21 @@ pub struct Offer {
     /// The item it is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Box<Item>>,
-    /// How many ready items were passed over, because they collide with live claims or ask for more.
+    /// How it was brought into work, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Box<Started>>,
+    /// How many ready items were passed over, because they collide with live claims or ask for more. Not counted for work
+    /// that is brought into work at once.
     pub passed_over: usize,
     /// Earlier claims that ended because the agent may hold no more.
     pub auto_released: Vec<ItemId>,
+}
+
+impl Offer {
+    /// That there was no work, although so many ready items were looked at.
+    pub(crate) fn nothing(passed_over: usize) -> Self {
+        Self { held: None, item: None, started: None, passed_over, auto_released: Vec::new() }
+    }
 }
 
 impl Command for ClaimNext {
@@ -79,7 +103,7 @@ impl Command for ClaimNext {
         let named: Vec<ItemRef> = self.wanted.parent.iter().chain(&self.wanted.under).cloned().collect();
         Scope {
             project: self.project.clone(),
-            candidates: named.is_empty().then(|| self.candidates(None, None, None, 0)),
+            candidates: named.is_empty().then(|| self.candidates(self.wanted.role, None, None, None, 0)),
             items: named,
             held_by: call.holder().ok().cloned().into_iter().collect(),
             busy: true,
@@ -92,49 +116,91 @@ impl Command for ClaimNext {
         seen.selected_project()?;
         let parent = self.wanted.parent.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
         let under = self.wanted.under.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
-        let look = |after| Scope {
+        let look = |role, after| Scope {
             project: self.project.clone(),
-            candidates: Some(self.candidates(parent, under, after, seen.looks + 1)),
+            candidates: Some(self.candidates(role, parent, under, after, seen.looks + 1)),
             ..Scope::default()
         };
-        if seen.looks == 0 && (parent.is_some() || under.is_some()) {
-            return Ok(Decision::Look(Box::new(look(None))));
+        if let Some(chosen) = self.chosen(seen) {
+            return self.hand_out(call, seen, chosen, holder, 0);
         }
-        let candidates: Vec<&Item> = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).collect();
-        let chosen = candidates.iter().find(|item| self.suits(item, holder, seen));
-        let Some(chosen) = chosen else {
-            if seen.candidates.truncated && seen.looks + 2 < limits::LOOK_ROUNDS {
-                let last = candidates.last().map(|last| (last.derived.rank, last.number));
-                return Ok(Decision::Look(Box::new(look(last))));
+        if seen.looks == 0 && (parent.is_some() || under.is_some()) {
+            return Ok(Decision::Look(Box::new(look(self.wanted.role, None))));
+        }
+        let left = self.looks_at_what_was_left(seen, parent.is_some() || under.is_some());
+        let role = if left { Role::Work } else { self.wanted.role };
+        let mut candidates = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).enumerate();
+        let Some((place_in_line, chosen)) = candidates.find(|(_, item)| self.suits(item, left, holder, seen)) else {
+            let last = seen.candidates.rows.last().and_then(|id| seen.items.get(id));
+            let may_look = seen.looks + 2 < limits::LOOK_ROUNDS;
+            if seen.candidates.truncated && may_look {
+                let last = last.map(|last| (last.derived.rank, last.number, last.project));
+                return Ok(Decision::Look(Box::new(look(role, last))));
             }
-            let nothing = Offer {
-                held: None,
-                item: None,
-                passed_over: seen.passed_over + candidates.len(),
-                auto_released: Vec::new(),
-            };
+            if self.wanted.then_abandoned && !left && may_look {
+                return Ok(Decision::Look(Box::new(look(Role::Work, None))));
+            }
+            let nothing = Offer::nothing(seen.passed_over + seen.candidates.rows.len());
             return Ok(Decision::done(crate::store::ChangeSet::default(), nothing));
         };
-        let mut draft = Draft::new(call, seen);
-        let held = place(&mut draft, chosen.id, holder, self.ttl)?;
-        let auto_released = release_oldest(&mut draft, holder, &BTreeSet::from([chosen.id]))?;
-        let item = draft.expect(chosen.id)?.brief();
-        let passed_over = seen.passed_over + candidates.iter().position(|item| item.id == chosen.id).unwrap_or(0);
-        let offer = Offer { held: Some(Box::new(held)), item: Some(Box::new(item)), passed_over, auto_released };
-        Ok(Decision::done(draft.finish(), offer))
+        if self.wanted.start {
+            // What moves with it is known only now.
+            let items = vec![ItemRef::Id(chosen.id)];
+            let around = begin::around();
+            return Ok(Decision::Look(Box::new(Scope { items, around, ..Scope::default() })));
+        }
+        self.hand_out(call, seen, chosen, holder, seen.passed_over + place_in_line)
     }
 }
 
 impl ClaimNext {
+    /// The item that was chosen before its neighbours were looked at: the only one that was named since.
+    fn chosen<'s>(&self, seen: &'s Slice) -> Option<&'s Item> {
+        let given = |item: &ItemRef| [&self.wanted.parent, &self.wanted.under].contains(&&Some(item.clone()));
+        let named = seen.refs.keys().find(|item| self.wanted.start && !given(item))?;
+        seen.resolve(named).ok()
+    }
+
+    fn hand_out(
+        &self,
+        call: &Call,
+        seen: &Slice,
+        chosen: &Item,
+        holder: &Name,
+        passed_over: usize,
+    ) -> Result<Decision<Offer>, Error> {
+        let mut draft = Draft::new(call, seen);
+        let held = place(&mut draft, chosen.id, holder, self.ttl)?;
+        let auto_released = release_oldest(&mut draft, holder, &BTreeSet::from([chosen.id]))?;
+        let started = if self.wanted.start { Some(begin::start(&mut draft, chosen, holder)?) } else { None };
+        let item = draft.expect(chosen.id)?.brief();
+        let offer = Offer {
+            held: Some(Box::new(held)),
+            item: Some(Box::new(item)),
+            started: started.map(Box::new),
+            passed_over,
+            auto_released,
+        };
+        Ok(Decision::done(draft.finish(), offer))
+    }
+
+    /// Whether what was shown last is work that others left. A page that follows another of the same list is never empty.
+    fn looks_at_what_was_left(&self, seen: &Slice, named: bool) -> bool {
+        let first = usize::from(named);
+        let shown = seen.candidates.rows.first().and_then(|id| seen.items.get(id));
+        self.wanted.then_abandoned && shown.map_or(seen.looks > first, |item| item.role == Role::Work)
+    }
+
     fn candidates(
         &self,
+        role: Role,
         parent: Option<ItemId>,
         under: Option<ItemId>,
-        after: Option<(i64, u32)>,
+        after: Option<(i64, u32, ProjectId)>,
         round: usize,
     ) -> Candidates {
         Candidates {
-            role: self.wanted.role,
+            role,
             parent,
             under,
             tags: self.wanted.tags.clone(),
@@ -150,12 +216,13 @@ impl ClaimNext {
         }
     }
 
-    fn suits(&self, item: &Item, holder: &Name, seen: &Slice) -> bool {
+    fn suits(&self, item: &Item, left: bool, holder: &Name, seen: &Slice) -> bool {
         let is_mine = |held: &ItemId| {
             let claim = seen.items.get(held).and_then(|item| item.claim.as_ref());
             seen.held.contains(held) && claim.is_some_and(|claim| claim.holder == *holder)
         };
-        item.required_capabilities.iter().all(|needed| self.wanted.capabilities.contains(needed))
+        (item.fence.0 > 0 || !(self.wanted.abandoned || left))
+            && item.required_capabilities.iter().all(|needed| self.wanted.capabilities.contains(needed))
             && collision(item, seen.busy.iter().filter(|busy| !is_mine(&busy.item))).is_none()
     }
 }

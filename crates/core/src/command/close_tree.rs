@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::advance::refusal_error;
 use super::{caller, check_batch, may_close};
 use crate::access::{Needs, Profile, Reach};
-use crate::engine::{Call, Cascade, Command, Decision, Draft, close_parents, move_alone};
+use crate::engine::{Call, Cascade, Command, Decision, Draft, close_parents, force_alone, move_alone};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::topological;
 use crate::limits;
@@ -22,6 +22,9 @@ pub enum What {
     Beneath(ItemRef),
     /// These items.
     Items(Vec<ItemRef>),
+    /// This item and everything beneath it, all or nothing. It is the one way past the workflow's path and what is missing on
+    /// it; what must be shown must be shown all the same, and what others hold stays theirs.
+    Whole(ItemRef),
 }
 
 /// Closes a set of items in dependency order.
@@ -86,7 +89,7 @@ impl Command for CloseTree {
 
     fn scope(&self, _call: &Call) -> Scope {
         let (items, subtree) = match &self.what {
-            What::Beneath(root) => (vec![root.clone()], Some(limits::SUBTREE)),
+            What::Beneath(root) | What::Whole(root) => (vec![root.clone()], Some(limits::SUBTREE)),
             What::Items(items) => (items.clone(), None),
         };
         let around = Around {
@@ -95,6 +98,7 @@ impl Command for CloseTree {
             open_children: Some(may_close(items.len())),
             edges: EdgeReach::Shown,
             notes: NoteReach::Heads,
+            briefs: true,
             ..Around::default()
         };
         Scope { project: self.project.clone(), items, around, ..Scope::default() }
@@ -112,7 +116,7 @@ impl Command for CloseTree {
             let title = item.title.to_string();
             let outcome = if !item.role.is_open() {
                 CloseOutcome::AlreadyClosed
-            } else if held_up && !self.cancel {
+            } else if held_up && !self.cancel && !self.is_forced() {
                 CloseOutcome::BlockerRefused
             } else {
                 self.close(&mut draft, id)?
@@ -130,15 +134,30 @@ impl Command for CloseTree {
             }
             results.push(CloseResult { item: id, title, outcome });
         }
+        if self.is_forced() {
+            let refused = results.iter().find_map(|result| match &result.outcome {
+                CloseOutcome::Refused(error) => Some((result.item, error)),
+                CloseOutcome::Closed { .. } | CloseOutcome::AlreadyClosed | CloseOutcome::BlockerRefused => None,
+            });
+            if let Some((id, error)) = refused {
+                let item = draft.expect(id)?;
+                let key = draft.project_of(item)?.key(item.number);
+                return Err(Error { message: format!("{key}: {}", error.message), ..Error::clone(error) });
+            }
+        }
         let cascades = self.cascades(&mut draft, &results)?;
         Ok(Decision::done(draft.finish(), TreeClosed { results, cascades }))
     }
 }
 
 impl CloseTree {
+    fn is_forced(&self) -> bool {
+        matches!(self.what, What::Whole(_))
+    }
+
     fn members(&self, draft: &Draft<'_>) -> Result<Vec<ItemId>, Error> {
         match &self.what {
-            What::Beneath(root) => {
+            What::Beneath(root) | What::Whole(root) => {
                 let root = draft.seen.resolve(root)?.id;
                 if draft.seen.subtree.truncated {
                     return Err(Error::validation(
@@ -146,7 +165,11 @@ impl CloseTree {
                         format!("more than {} items lie beneath: close smaller parts", limits::SUBTREE),
                     ));
                 }
-                Ok(draft.beneath(root))
+                let mut set = draft.beneath(root);
+                if self.is_forced() {
+                    set.push(root);
+                }
+                Ok(set)
             }
             What::Items(items) => {
                 check_batch("itemIds", items.len(), limits::BATCH)?;
@@ -166,7 +189,12 @@ impl CloseTree {
         let target = Target::Trigger(if self.cancel { Trigger::Cancel } else { Trigger::Complete });
         let who = caller(draft.call, None, None)?;
         let from_role = draft.expect(id)?.role;
-        match move_alone(draft, id, &target, who)? {
+        let moved = if self.is_forced() {
+            force_alone(draft, id, self.cancel, who)?
+        } else {
+            move_alone(draft, id, &target, who)?
+        };
+        match moved {
             Err(refusals) => Ok(CloseOutcome::Refused(Box::new(refusal_error(id, &target, refusals)))),
             Ok(()) => Ok(CloseOutcome::Closed { from_role, label: draft.expect(id)?.status_label.clone() }),
         }

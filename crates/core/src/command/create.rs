@@ -5,27 +5,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::check_batch;
-use super::place::{check_edge, check_lists, check_parent, empty_summary, empty_text, receive};
+use super::new_item::{NewItem, Parent, local_item, make};
+use super::place::{check_edge, empty_text};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::Waits;
 use crate::limits;
-use crate::model::{
-    Attribution, Complexity, Derived, Edge, EdgeKind, Fence, Item, ItemId, ItemRef, Key, Name, Note, NoteId, Priority,
-    Project, Role, Summary, Tag, Text, Title,
-};
+use crate::model::{Attribution, Edge, EdgeKind, Item, ItemId, ItemRef, Key, Name, Note, NoteId, Project, Role, Text};
 use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
-use crate::workflow::{ExpectedNote, Status};
-
-/// What a new item lies beneath.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub enum Parent {
-    /// An item that exists.
-    Existing(ItemRef),
-    /// An earlier item of the same call, by its local name.
-    Local(String),
-}
+use crate::workflow::ExpectedNote;
 
 /// One end of a new edge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,60 +23,6 @@ pub enum End {
     Existing(ItemRef),
     /// An item of the same call, by its local name.
     Local(String),
-}
-
-/// An item to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of Item")]
-pub struct NewItem {
-    /// Its name inside the call, for edges, notes and children.
-    pub local: Option<String>,
-    pub parent: Option<Parent>,
-    pub title: Title,
-    pub description: Option<Text>,
-    pub summary: Option<Summary>,
-    /// Where it stands at first; the workflow's initial status where neither role nor status is said.
-    pub role: Option<Role>,
-    pub status: Option<Name>,
-    pub status_label: Option<Name>,
-    pub priority: Priority,
-    pub complexity: Option<Complexity>,
-    pub item_type: Option<Name>,
-    pub tags: Vec<Tag>,
-    pub traits: Vec<Name>,
-    pub metadata: Option<Text>,
-    pub properties: Option<Text>,
-    pub requires_verification: bool,
-    pub touches: Vec<Name>,
-    pub needs: Vec<Name>,
-    pub required_capabilities: Vec<Name>,
-}
-
-impl NewItem {
-    /// An item with a title and nothing else said.
-    pub fn titled(title: Title) -> Self {
-        Self {
-            local: None,
-            parent: None,
-            title,
-            description: None,
-            summary: None,
-            role: None,
-            status: None,
-            status_label: None,
-            priority: Priority::default(),
-            complexity: None,
-            item_type: None,
-            tags: Vec::new(),
-            traits: Vec::new(),
-            metadata: None,
-            properties: None,
-            requires_verification: false,
-            touches: Vec::new(),
-            needs: Vec::new(),
-            required_capabilities: Vec::new(),
-        }
-    }
 }
 
 /// An edge to be made.
@@ -188,14 +123,14 @@ impl Command for Create {
                 End::Local(_) => None,
             })
             .collect();
-        let waits = !ends.is_empty();
+        let edges = if ends.is_empty() { EdgeReach::None } else { EdgeReach::Counted };
         let mut items: Vec<ItemRef> = parents.chain(ends).collect();
         items.sort_unstable();
         items.dedup();
         Scope {
             project: self.project.clone(),
             items,
-            around: Around { waits, ..Around::default() },
+            around: Around { edges, waits: edges == EdgeReach::Counted, ..Around::default() },
             ..Scope::default()
         }
     }
@@ -348,70 +283,6 @@ impl Create {
     }
 }
 
-/// Makes one item.
-fn make(
-    draft: &mut Draft<'_>,
-    project: &Project,
-    new: &NewItem,
-    locals: &BTreeMap<&str, ItemId>,
-) -> Result<ItemId, Error> {
-    check_lists(&[
-        ("tags", new.tags.len()),
-        ("traits", new.traits.len()),
-        ("touches", new.touches.len()),
-        ("needs", new.needs.len()),
-        ("requiredCapabilities", new.required_capabilities.len()),
-    ])?;
-    let parent = match &new.parent {
-        None => None,
-        Some(Parent::Existing(parent)) => Some(draft.seen.resolve(parent).map_err(|error| error.at("parentId"))?.id),
-        Some(Parent::Local(local)) => Some(local_item(locals, local)?),
-    };
-    let depth = check_parent(draft, project, parent)?;
-    let status = initial_status(project, new)?;
-    if let (Some(parent), true) = (parent, status.role.is_open()) {
-        receive(draft, project, parent)?;
-    }
-    let id = ItemId::from_uuid(draft.new_uuid());
-    let number = draft.take_number(project.id);
-    let now = draft.now;
-    let item = Item {
-        id,
-        project: project.id,
-        number,
-        parent,
-        depth,
-        title: new.title.clone(),
-        description: new.description.clone(),
-        summary: new.summary.clone().unwrap_or_else(empty_summary),
-        status: status.name.clone(),
-        role: status.role,
-        outcome: status.outcome,
-        previous_status: None,
-        status_label: new.status_label.clone(),
-        priority: new.priority,
-        complexity: new.complexity,
-        item_type: new.item_type.clone(),
-        tags: new.tags.clone(),
-        traits: new.traits.clone(),
-        metadata: new.metadata.clone(),
-        properties: new.properties.clone(),
-        requires_verification: new.requires_verification,
-        touches: new.touches.clone(),
-        needs: new.needs.clone(),
-        required_capabilities: new.required_capabilities.clone(),
-        claim: None,
-        fence: Fence::default(),
-        version: 1,
-        created_at: now,
-        modified_at: now,
-        role_changed_at: now,
-        derived: Derived::default(),
-    };
-    draft.add_item(item, None);
-    Ok(id)
-}
-
 fn end_of(draft: &Draft<'_>, end: &End, locals: &BTreeMap<&str, ItemId>) -> Result<ItemId, Error> {
     match end {
         End::Existing(item) => draft.seen.resolve(item).map(|item| item.id),
@@ -442,16 +313,6 @@ fn write_note(
     Ok(CreatedNote { id, local: note.local, key: note.key, phase: note.phase })
 }
 
-fn initial_status<'p>(project: &'p Project, new: &NewItem) -> Result<&'p Status, Error> {
-    let workflow = &project.workflow;
-    let found = match (&new.status, new.role) {
-        (Some(name), _) => workflow.status(name),
-        (None, Some(Role::Queue) | None) => workflow.status(&workflow.initial),
-        (None, Some(role)) => workflow.first_of(role),
-    };
-    found.ok_or_else(|| Error::validation(Reason::UnknownValue, "this workflow has no such status").at("status"))
-}
-
 fn describe(draft: &Draft<'_>, project: &Project, new: &NewItem, id: ItemId) -> Result<CreatedItem, Error> {
     let item = draft.expect(id)?.brief();
     let schema = draft.schema(project, &item);
@@ -461,11 +322,5 @@ fn describe(draft: &Draft<'_>, project: &Project, new: &NewItem, id: ItemId) -> 
         schema_match: schema.is_some(),
         expected_notes: schema.map(|schema| schema.expected(None, &draft.note_heads(id))).unwrap_or_default(),
         item,
-    })
-}
-
-fn local_item(locals: &BTreeMap<&str, ItemId>, local: &str) -> Result<ItemId, Error> {
-    locals.get(local).copied().ok_or_else(|| {
-        Error::validation(Reason::NotFound, format!("nothing in this call is named \"{}\"", crate::echo(local)))
     })
 }

@@ -9,7 +9,9 @@ use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::{Waits, cycle_error};
 use crate::limits;
-use crate::model::{Complexity, Fence, Item, ItemId, ItemRef, Name, Priority, Summary, Tag, Text, Title, Verb};
+use crate::model::{
+    Complexity, Fence, Item, ItemId, ItemRef, Name, Priority, Summary, Tag, Text, Timestamp, Title, Verb,
+};
 use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
 
 /// What happens to a field that may be empty.
@@ -32,7 +34,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Change<T> {
 }
 
 impl<T: Clone> Change<T> {
-    fn apply(&self, field: &mut Option<T>) {
+    pub(super) fn apply(&self, field: &mut Option<T>) {
         match self {
             Self::Keep => {}
             Self::Clear => *field = None,
@@ -53,6 +55,7 @@ pub struct Patch {
     pub title: Option<Title>,
     pub description: Change<Text>,
     pub summary: Option<Summary>,
+    pub intent: Change<Text>,
     pub status_label: Change<Name>,
     pub priority: Option<Priority>,
     pub complexity: Change<Complexity>,
@@ -64,6 +67,11 @@ pub struct Patch {
     pub metadata: Change<Text>,
     pub properties: Change<Text>,
     pub requires_verification: Option<bool>,
+    /// Why a person must look at it; cleared when one has.
+    pub attention: Change<Text>,
+    pub due_at: Change<Timestamp>,
+    pub estimate_minutes: Change<u32>,
+    pub position: Change<i32>,
     pub touches: Option<Vec<Name>>,
     pub needs: Option<Vec<Name>>,
     pub required_capabilities: Option<Vec<Name>>,
@@ -79,6 +87,7 @@ impl Patch {
             title: None,
             description: Change::Keep,
             summary: None,
+            intent: Change::Keep,
             status_label: Change::Keep,
             priority: None,
             complexity: Change::Keep,
@@ -89,6 +98,10 @@ impl Patch {
             metadata: Change::Keep,
             properties: Change::Keep,
             requires_verification: None,
+            attention: Change::Keep,
+            due_at: Change::Keep,
+            estimate_minutes: Change::Keep,
+            position: Change::Keep,
             touches: None,
             needs: None,
             required_capabilities: None,
@@ -97,7 +110,12 @@ impl Patch {
 
     fn apply(&self, item: &mut Item) {
         self.description.apply(&mut item.description);
+        self.intent.apply(&mut item.intent);
         self.status_label.apply(&mut item.status_label);
+        self.attention.apply(&mut item.attention);
+        self.due_at.apply(&mut item.due_at);
+        self.estimate_minutes.apply(&mut item.estimate_minutes);
+        self.position.apply(&mut item.position);
         self.complexity.apply(&mut item.complexity);
         self.item_type.apply(&mut item.item_type);
         self.metadata.apply(&mut item.metadata);

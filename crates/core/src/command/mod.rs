@@ -1,40 +1,83 @@
 //! The writes: one use case a file. Each names what it must see and decides purely over it.
 
 mod advance;
+mod ask;
+mod begin;
+mod brief;
+mod checks;
 mod claim;
 mod claim_next;
 mod close_tree;
+mod complete;
 mod create;
 mod each;
 mod edit;
+mod finish;
 mod import;
+mod import_markdown;
 mod key;
+mod knowledge;
 mod link;
+mod new_item;
 mod note_put;
 mod note_remove;
 mod place;
+mod progress;
 mod project_set;
+mod remark;
 mod remove;
+mod renew;
+mod run;
+mod run_end;
+mod session;
+mod submit;
+mod take;
 mod unlink;
+mod verify;
 
 pub use advance::{Advance, Advanced, Applied, MoveRequest, MoveResult, Named, Next, RefusedMove};
+pub use ask::{Ask, Asked, EndQuestion};
+pub use begin::{Begin, Begun, Started};
+pub use brief::{BriefSet, BriefText, NewCriterion, SetBrief};
+pub use checks::{ApproveChecks, Attest, ChecksSet, NewCheck, SetChecks};
 pub use claim::{Claim, ClaimOutcome, ClaimRequest, ClaimResult, Claimed, Held, ReleaseOutcome, ReleaseResult};
 pub use claim_next::{ClaimNext, Offer, Wanted};
 pub use close_tree::{CloseOutcome, CloseResult, CloseTree, TreeClosed, What};
-pub use create::{Create, Created, CreatedItem, CreatedNote, End, NewEdge, NewItem, NewNote, Parent};
+pub use complete::{Complete, Completed};
+pub use create::{Create, Created, CreatedItem, CreatedNote, End, NewEdge, NewNote};
 pub use edit::{Change, Edit, Edited, Patch};
+pub use finish::{Finish, Finished};
 pub use import::{Import, Imported};
+pub use import_markdown::{ImportMarkdown, ImportedItem, MarkdownImported};
 pub use key::{CreateKey, KeySet, RevokeKey, RotateKey};
+pub(crate) use knowledge::no_such_entry;
+pub use knowledge::{
+    AddEntries, CiteEntries, EditEntry, EntriesAdded, EntriesCited, EntriesRemoved, EntriesReviewed, EntryEdited,
+    Learning, ReadEntry, RemoveEntries, ReviewEntries, ReviewedEntry,
+};
 pub use link::{EdgeSpec, Link, Linked};
+pub use new_item::{NewItem, Parent};
 pub use note_put::{ItemNotes, NotePut, NotesPut, PutNotes, WrittenNote};
 pub use note_remove::{NotesRemoved, RemoveNotes};
+pub use progress::{Progress, Progressed, Stage};
 pub use project_set::{ProjectSet, SetProject};
+pub use remark::{LinksRemoved, NewLink, Remark, Remarked, RemoveLinks};
 pub use remove::{Remove, Removed, RemovedItem};
+pub use renew::{Renew, Renewed};
+pub use run::{CancelRun, OrderRuns, RunsOrdered, RunsSet, TakeRun};
+pub use run_end::{EndRun, Report};
+pub use session::{Beat, BeginSession, CancelSession, FinishSession, Heartbeat, SessionBegun, SessionEnded};
+pub use submit::{Submit, Submitted};
+pub use take::{Take, Taken};
 pub use unlink::{Unlink, Unlinked};
+pub use verify::{Proof, Verified, Verify};
+
+pub(crate) use checks::places;
+pub(crate) use verify::is_agent;
 
 use crate::engine::{Call, Draft};
 use crate::error::{Error, Reason};
-use crate::gates::{Caller, check_owner, renew};
+use crate::gates::{Caller, check_owner, guards, renew};
 use crate::limits;
 use crate::model::{Attribution, Fence, Item, ItemId, Verb};
 
@@ -67,7 +110,11 @@ fn caller<'c>(call: &'c Call, by: Option<&'c Attribution>, fence: Option<Fence>)
 
 /// Refuses a write on somebody else's item.
 fn guard(draft: &Draft<'_>, item: &Item, by: Option<&Attribution>, fence: Option<Fence>) -> Result<(), Error> {
-    check_owner(item, caller(draft.call, by, fence)?, draft.now)
+    let caller = caller(draft.call, by, fence)?;
+    if !guards(draft.project_of(item)?.workflow.claims, caller) {
+        return Ok(());
+    }
+    check_owner(item, caller, draft.now)
 }
 
 /// Extends the lease of a holder who wrote, and records it with what was written.

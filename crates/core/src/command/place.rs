@@ -1,7 +1,7 @@
 //! Where an item may lie and what may be linked to what: checks that making and changing items share.
 
 use crate::engine::{Draft, reopen_for_child};
-use crate::error::{Error, Gate, Reason};
+use crate::error::{Error, Gate, Invalid, Reason};
 use crate::graph::{Waits, cycle_error};
 use crate::limits;
 use crate::model::{Edge, EdgeId, EdgeKind, ItemId, Project, Role, Summary, Text};
@@ -25,15 +25,16 @@ pub(super) fn check_parent(draft: &Draft<'_>, project: &Project, parent: Option<
     if parent.project != project.id {
         return Err(Error::validation(Reason::OtherProject, "the parent belongs to another project").at("parentId"));
     }
-    let depth = parent.depth + 1;
-    if depth > project.workflow.max_depth {
-        return Err(Error::validation(
-            Reason::TooDeep,
-            format!("depth {depth} exceeds maximum depth of {}", project.workflow.max_depth),
-        )
-        .at("parentId"));
-    }
-    Ok(depth)
+    check_depth(project, usize::from(parent.depth) + 1).map_err(|invalid| Error::from(invalid).at("parentId"))
+}
+
+/// A depth that the workflow allows.
+pub(super) fn check_depth(project: &Project, depth: usize) -> Result<u8, Invalid> {
+    let most = project.workflow.max_depth;
+    u8::try_from(depth)
+        .ok()
+        .filter(|depth| *depth <= most)
+        .ok_or_else(|| Invalid::new(Reason::TooDeep, format!("depth {depth} exceeds maximum depth of {most}")))
 }
 
 /// Opens a closed parent for an open child, or refuses where the workflow keeps closed work whole.
@@ -43,7 +44,7 @@ pub(super) fn receive(draft: &mut Draft<'_>, project: &Project, parent: ItemId) 
     if !parent.role.is_open() && project.workflow.has_gate(Gate::Descendants) {
         return Err(Error::conflict(
             Reason::Terminal,
-            format!("the parent \"{}\" is closed: reopen it before adding open work to it", parent.title),
+            format!("the parent {} is closed: reopen it before adding open work to it", project.key(parent.number)),
         )
         .at("parentId"));
     }
@@ -74,6 +75,10 @@ pub(super) fn check_edge(
         return Err(
             Error::validation(Reason::BadValue, "unblockAt must be queue, work, review or terminal").at("unblockAt")
         );
+    }
+    if let Some(full) = [from, to].into_iter().find(|end| draft.degree(*end) >= limits::EDGES) {
+        let message = format!("an item may have at most {} edges, as {full} has already", limits::EDGES);
+        return Err(Error::validation(Reason::TooMany, message));
     }
     let edge =
         Edge { id: EdgeId::from_uuid(draft.new_uuid()), kind, from, to, unblock_at, inverse, created_at: draft.now };

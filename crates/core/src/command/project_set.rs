@@ -7,7 +7,7 @@ use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::model::{KeyPrefix, Project, ProjectId, Slug, Title};
 use crate::store::{ProjectRef, Scope, Slice};
-use crate::workflow::{Schemas, Workflow};
+use crate::workflow::{RankBy, Schemas, Workflow};
 
 /// Makes a project, or changes what is given of one.
 #[derive(Clone, Debug, Serialize)]
@@ -22,6 +22,8 @@ pub struct SetProject {
     pub workflow: Option<Workflow>,
     /// Its schemas.
     pub schemas: Option<Schemas>,
+    /// Whether it is put away, or brought back.
+    pub archived: Option<bool>,
     /// Whether a project that exists is an error.
     pub must_be_new: bool,
 }
@@ -101,6 +103,7 @@ impl SetProject {
             next_number: 1,
             version: 1,
             created_at: draft.now,
+            archived_at: self.archived.unwrap_or(false).then_some(draft.now),
         })
     }
 
@@ -134,6 +137,11 @@ impl SetProject {
             name: self.name.clone().unwrap_or_else(|| before.name.clone()),
             workflow,
             schemas: self.schemas.clone().unwrap_or_else(|| before.schemas.clone()),
+            archived_at: match self.archived {
+                None => before.archived_at,
+                Some(false) => None,
+                Some(true) => before.archived_at.or(Some(seen.now)),
+            },
             ..before.clone()
         })
     }
@@ -160,7 +168,10 @@ fn keeps_items(before: &Workflow, after: &Workflow) -> Result<(), Error> {
         )
         .at("workflow"));
     }
-    if before.ranking != after.ranking {
+    // Briefs in front leave the places of items without one as they are, and there were none before briefs counted.
+    let with_briefs =
+        after.ranking.split_first().is_some_and(|(by, rest)| *by == RankBy::Brief && rest == before.ranking);
+    if before.ranking != after.ranking && !with_briefs {
         return Err(
             Error::conflict(Reason::BadValue, "the ranking of a project with items cannot change").at("workflow")
         );

@@ -63,10 +63,11 @@ impl Command for Remove {
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Removed>, Error> {
         check_batch("ids", self.items.len(), limits::BATCH)?;
         let mut draft = Draft::new(call, seen);
+        let named = self.items.iter().filter_map(|item| seen.resolve(item).ok()).map(|item| item.id).collect();
         let mut gone: BTreeSet<ItemId> = BTreeSet::new();
         let mut items = Vec::with_capacity(self.items.len());
         for item in &self.items {
-            let removed = self.remove(&mut draft, item, &mut gone);
+            let removed = self.remove(&mut draft, item, &named, &mut gone);
             if let (Err(error), true) = (&removed, self.atomic) {
                 return Err(error.clone());
             }
@@ -77,7 +78,13 @@ impl Command for Remove {
 }
 
 impl Remove {
-    fn remove(&self, draft: &mut Draft<'_>, item: &ItemRef, gone: &mut BTreeSet<ItemId>) -> Result<RemovedItem, Error> {
+    fn remove(
+        &self,
+        draft: &mut Draft<'_>,
+        item: &ItemRef,
+        named: &BTreeSet<ItemId>,
+        gone: &mut BTreeSet<ItemId>,
+    ) -> Result<RemovedItem, Error> {
         let id = draft.seen.resolve(item)?.id;
         // Named twice, or beneath another one that was named: it is gone as asked.
         if gone.contains(&id) {
@@ -85,7 +92,8 @@ impl Remove {
         }
         check_version(draft.expect(id)?, self.expected_version)?;
         let beneath = draft.beneath(id);
-        if !beneath.is_empty() && !self.recursive {
+        // What lies beneath and is named as well is not removed unasked.
+        if !self.recursive && !beneath.iter().all(|child| named.contains(child)) {
             let children = beneath
                 .iter()
                 .filter(|child| draft.item(**child).is_some_and(|child| child.parent == Some(id)))

@@ -1,13 +1,15 @@
 //! Who calls, and how a retry of the call is recognised.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::access::Access;
+use crate::checks::{Allowed, Look};
 use crate::error::Error;
-use crate::model::{Attribution, DegradedMode, Name, RequestId};
+use crate::model::{Attribution, DegradedMode, Item, ItemId, Name, RequestId};
 use crate::store::{AnswerKey, KeyReach, Scope};
 
 /// The circumstances of one request.
@@ -26,11 +28,42 @@ pub struct Call {
     pub requester: Option<Name>,
     /// What the caller may do, and where. The engine that runs the call puts its own here.
     pub access: Arc<Access>,
+    /// Whether checks that are missing are run instead of being refused. The engine says so that can have them run.
+    pub runs_checks: bool,
+    /// What was seen of the work trees of items whose checks were run for this call.
+    pub looks: BTreeMap<ItemId, Look>,
+    /// How many results those runs wrote to each item: its version grew by them, and by nobody else's act.
+    pub results: BTreeMap<ItemId, u64>,
+    /// What runs without anybody's approval, because the operator says so. The engine puts its own here.
+    pub allowed: Allowed,
     /// Randomness for the ids that the request makes.
     pub seed: u128,
 }
 
 impl Call {
+    /// A call about which nothing else is said: by somebody we know, with randomness for the ids that it makes.
+    pub fn new(principal: Name, seed: u128) -> Self {
+        Self {
+            principal,
+            by: None,
+            policy: DegradedMode::default(),
+            request: None,
+            requester: None,
+            access: Arc::default(),
+            runs_checks: false,
+            looks: BTreeMap::new(),
+            results: BTreeMap::new(),
+            allowed: Allowed::Nothing,
+            seed,
+        }
+    }
+
+    /// A call that only asks the gates: it names nobody and makes nothing.
+    pub(crate) fn for_reading(access: Arc<Access>) -> Self {
+        let reader = Name::parse("reader").unwrap_or_else(|_| unreachable!("a valid name"));
+        Self { access, ..Self::new(reader, 0) }
+    }
+
     /// The identity that may hold claims: the stated actor, else the principal.
     pub fn holder(&self) -> Result<&Name, Error> {
         self.holder_of(self.by.as_ref())
@@ -44,11 +77,20 @@ impl Call {
         }
     }
 
+    /// The version that an item must have, for a caller who saw another before the checks of the item were made for this call:
+    /// their results are no change that the caller did not know of.
+    pub(crate) fn expected_now(&self, item: &Item, expected: Option<u64>) -> Option<u64> {
+        let written = self.results.get(&item.id).copied().unwrap_or(0);
+        expected
+            .map(|seen| if (seen..=seen.saturating_add(written)).contains(&item.version) { item.version } else { seen })
+    }
+
     /// A scope, limited to what the caller may see. One who may write to a single item ends no other claims of the agent.
     pub(crate) fn limited(&self, scope: Scope) -> Scope {
         let held_by = if self.access.item.is_none() { scope.held_by } else { Vec::new() };
         let keys = match (self.access.key, scope.keys) {
             (Some(key), KeyReach::None) => KeyReach::Ids(vec![key]),
+            (None, KeyReach::None) if self.access.keyless => KeyReach::Standing,
             (_, keys) => keys,
         };
         Scope { visible: self.access.projects.clone(), held_by, keys, ..scope }

@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 use super::Draft;
 use super::difference::label_after;
-use crate::error::{Error, Refusal};
-use crate::gates::{Attempt, Caller, evaluate, renew};
+use crate::error::{Error, Reason, Refusal};
+use crate::gates::{Attempt, Caller, evaluate, evaluate_forced, renew, wants_running};
 use crate::limits;
 use crate::model::{Attribution, EdgeKind, Item, ItemId, Name, Role, Trigger, Verb};
-use crate::workflow::{Lifecycle, Status, Target};
+use crate::workflow::{Lifecycle, Move, Status, Target};
 
 /// A move that the engine made, or could not make, because a relative moved.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -62,7 +62,34 @@ pub(crate) fn move_alone(
     target: &Target,
     caller: Caller<'_>,
 ) -> Result<Result<(), Vec<Refusal>>, Error> {
-    Ok(step(draft, id, target, caller, None, None, &mut Waiting::default())?.map(|_| ()))
+    Ok(step(draft, id, target, Some(caller), None, None, &mut Waiting::default())?.map(|_| ()))
+}
+
+/// Closes an item past the path of its workflow, without cascades. Only what others hold and what is not shown refuse it.
+pub(crate) fn force_alone(
+    draft: &mut Draft<'_>,
+    id: ItemId,
+    cancel: bool,
+    caller: Caller<'_>,
+) -> Result<Result<(), Vec<Refusal>>, Error> {
+    let item = draft.expect(id)?.clone();
+    let project = draft.project_of(&item)?;
+    let (to, trigger) = if cancel {
+        (project.workflow.cancelled(), Trigger::Cancel)
+    } else {
+        (project.workflow.first_of(Role::Terminal), Trigger::Complete)
+    };
+    let to = to.ok_or_else(|| Error::not_found("the workflow has no such status"))?;
+    let resolved = Ok(Move { to, trigger });
+    let attempt = Attempt { item: &item, workflow: &project.workflow, resolved: &resolved, caller: Some(caller) };
+    let refusals = evaluate_forced(draft, &attempt);
+    have_checks_run(draft, &attempt, &refusals)?;
+    if !refusals.is_empty() {
+        return Ok(Err(refusals));
+    }
+    apply(draft, &item, to, trigger);
+    record(draft, &item, trigger, None, None);
+    Ok(Ok(()))
 }
 
 /// Closes the parents of a closed item whose children are all closed.
@@ -82,6 +109,26 @@ pub fn move_item(
     by: Option<&Attribution>,
     summary: Option<&str>,
 ) -> Result<Result<Moved, Vec<Refusal>>, Error> {
+    move_for(draft, id, target, Some(caller), by, summary)
+}
+
+/// The same on nobody's behalf: what was handed in closes when it is shown.
+pub fn move_by_engine(
+    draft: &mut Draft<'_>,
+    id: ItemId,
+    target: &Target,
+) -> Result<Result<Moved, Vec<Refusal>>, Error> {
+    move_for(draft, id, target, None, None, None)
+}
+
+fn move_for(
+    draft: &mut Draft<'_>,
+    id: ItemId,
+    target: &Target,
+    caller: Option<Caller<'_>>,
+    by: Option<&Attribution>,
+    summary: Option<&str>,
+) -> Result<Result<Moved, Vec<Refusal>>, Error> {
     let mut waiting = Waiting::default();
     let (item, found) = match step(draft, id, target, caller, by, summary, &mut waiting)? {
         Ok(moved) => moved,
@@ -96,7 +143,7 @@ fn step(
     draft: &mut Draft<'_>,
     id: ItemId,
     target: &Target,
-    caller: Caller<'_>,
+    caller: Option<Caller<'_>>,
     by: Option<&Attribution>,
     summary: Option<&str>,
     waiting: &mut Waiting,
@@ -105,16 +152,20 @@ fn step(
     let project = draft.project_of(&item)?;
     let has_review = draft.schema(&project, &item).is_some_and(|schema| schema.has_review());
     let resolved = project.workflow.resolve(&item, target, has_review);
-    let attempt = Attempt { item: &item, workflow: &project.workflow, resolved: &resolved, caller: Some(caller) };
+    let attempt = Attempt { item: &item, workflow: &project.workflow, resolved: &resolved, caller };
     let refusals = evaluate(draft, &attempt);
+    have_checks_run(draft, &attempt, &refusals)?;
     let Ok(found) = resolved.as_ref() else { return Ok(Err(refusals)) };
     if !refusals.is_empty() {
         return Ok(Err(refusals));
     }
     waiting.watch(draft, id);
     apply(draft, &item, found.to, found.trigger);
-    if let Some(claim) = draft.item(id).and_then(|item| renew(project.workflow.claims, item, caller.holder, draft.now))
-    {
+    let renewed = draft
+        .item(id)
+        .zip(caller)
+        .and_then(|(item, caller)| renew(project.workflow.claims, item, caller.holder, draft.now));
+    if let Some(claim) = renewed {
         draft.set_claim(id, Some(claim), false);
     }
     record(draft, &item, found.trigger, by, summary);
@@ -128,6 +179,16 @@ fn step(
         unblocked: Vec::new(),
     };
     Ok(Ok((item, moved)))
+}
+
+/// Gives the whole unit up, nothing written, where it lacks nothing but checks that the engine can have run: it does, and
+/// tries again. A parent that follows its children is not worth that: it stays open and says why.
+fn have_checks_run(draft: &Draft<'_>, attempt: &Attempt<'_>, refusals: &[Refusal]) -> Result<(), Error> {
+    if !wants_running(draft, attempt, refusals) {
+        return Ok(());
+    }
+    let error = Error::blocked("its checks are to be run first", refusals.to_vec());
+    Err(Error { contended_item: Some(attempt.item.id), reason: Reason::ChecksNeeded, ..error })
 }
 
 /// Opens a closed parent again because an open item was put beneath it, where its lifecycle says so.

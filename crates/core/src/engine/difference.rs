@@ -57,6 +57,7 @@ pub(super) fn changed_fields(before: &Item, after: &Item) -> Map<String, Value> 
         title,
         description,
         summary,
+        intent,
         status,
         role,
         outcome,
@@ -70,6 +71,10 @@ pub(super) fn changed_fields(before: &Item, after: &Item) -> Map<String, Value> 
         metadata,
         properties,
         requires_verification,
+        attention,
+        due_at,
+        estimate_minutes,
+        position,
         touches,
         needs,
         required_capabilities,
@@ -82,36 +87,24 @@ pub(super) fn changed_fields(before: &Item, after: &Item) -> Map<String, Value> 
         derived: _,
     } = after;
     let mut set = Changed::default();
-    set.field("id", &before.id, id);
-    set.field("project", &before.project, project);
-    set.field("number", &before.number, number);
-    set.field("parent", &before.parent, parent);
-    set.field("depth", &before.depth, depth);
-    set.field("title", &before.title, title);
-    set.field("description", &before.description, description);
-    set.field("summary", &before.summary, summary);
-    set.field("status", &before.status, status);
-    set.field("role", &before.role, role);
-    set.field("outcome", &before.outcome, outcome);
-    set.field("previousStatus", &before.previous_status, previous_status);
-    set.field("statusLabel", &before.status_label, status_label);
-    set.field("priority", &before.priority, priority);
-    set.field("complexity", &before.complexity, complexity);
-    set.field("itemType", &before.item_type, item_type);
+    macro_rules! fields {
+        ($($name:literal => $field:ident),*) => { $(set.field($name, &before.$field, $field);)* };
+    }
+    fields!(
+        "id" => id, "project" => project, "number" => number, "parent" => parent, "depth" => depth,
+        "title" => title, "description" => description, "summary" => summary, "intent" => intent,
+        "status" => status, "role" => role, "outcome" => outcome, "previousStatus" => previous_status,
+        "statusLabel" => status_label, "priority" => priority, "complexity" => complexity, "itemType" => item_type,
+        "metadata" => metadata, "properties" => properties, "requiresVerification" => requires_verification,
+        "claim" => claim, "fence" => fence, "version" => version, "createdAt" => created_at,
+        "modifiedAt" => modified_at, "roleChangedAt" => role_changed_at
+    );
     set.list("tags", &before.tags, tags);
     set.list("traits", &before.traits, traits);
-    set.field("metadata", &before.metadata, metadata);
-    set.field("properties", &before.properties, properties);
-    set.field("requiresVerification", &before.requires_verification, requires_verification);
     set.list("touches", &before.touches, touches);
     set.list("needs", &before.needs, needs);
     set.list("requiredCapabilities", &before.required_capabilities, required_capabilities);
-    set.field("claim", &before.claim, claim);
-    set.field("fence", &before.fence, fence);
-    set.field("version", &before.version, version);
-    set.field("createdAt", &before.created_at, created_at);
-    set.field("modifiedAt", &before.modified_at, modified_at);
-    set.field("roleChangedAt", &before.role_changed_at, role_changed_at);
+    fields!("attention" => attention, "dueAt" => due_at, "estimateMinutes" => estimate_minutes, "position" => position);
     set.0
 }
 
@@ -146,6 +139,7 @@ pub(super) fn touched(before: &Item, after: &Item) -> Touched {
         title,
         description,
         summary,
+        intent,
         status,
         role,
         outcome,
@@ -159,6 +153,10 @@ pub(super) fn touched(before: &Item, after: &Item) -> Touched {
         metadata,
         properties,
         requires_verification,
+        attention,
+        due_at,
+        estimate_minutes,
+        position,
         touches,
         needs,
         required_capabilities,
@@ -179,6 +177,8 @@ pub(super) fn touched(before: &Item, after: &Item) -> Touched {
         || (&before.item_type, &before.tags, &before.traits) != (item_type, tags, traits)
         || (&before.metadata, &before.properties) != (metadata, properties)
         || before.requires_verification != *requires_verification
+        || (&before.intent, &before.attention) != (intent, attention)
+        || (before.due_at, before.estimate_minutes, before.position) != (*due_at, *estimate_minutes, *position)
         || (&before.touches, &before.needs, &before.required_capabilities) != (touches, needs, required_capabilities);
     Touched {
         content,
@@ -211,6 +211,7 @@ mod tests {
             title: Title::parse("a").expect("a title"),
             description: None,
             summary: Summary::parse("").expect("a summary"),
+            intent: None,
             status: name("queue"),
             role: Role::Queue,
             outcome: None,
@@ -224,6 +225,10 @@ mod tests {
             metadata: None,
             properties: None,
             requires_verification: false,
+            attention: None,
+            due_at: None,
+            estimate_minutes: None,
+            position: None,
             touches: vec![],
             needs: vec![],
             required_capabilities: vec![],
@@ -250,6 +255,7 @@ mod tests {
             title: Title::parse("b").expect("a title"),
             description: text(),
             summary: Summary::parse("short").expect("a summary"),
+            intent: text(),
             status: name("done"),
             role: Role::Terminal,
             outcome: Some(Outcome::Success),
@@ -263,6 +269,10 @@ mod tests {
             metadata: text(),
             properties: text(),
             requires_verification: true,
+            attention: text(),
+            due_at: Some(now),
+            estimate_minutes: Some(30),
+            position: Some(-1),
             touches: vec![name("src")],
             needs: vec![name("gpu")],
             required_capabilities: vec![name("rust")],

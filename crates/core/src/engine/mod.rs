@@ -8,20 +8,27 @@ mod unit;
 
 use std::sync::Arc;
 
+use tracing::Instrument as _;
+
 pub use call::Call;
 pub(crate) use call::digest;
-pub use cascade::{Cascade, Moved, move_item};
-pub(crate) use cascade::{close_parents, move_alone, reopen_for_child};
+pub use cascade::{Cascade, Moved, move_by_engine, move_item};
+pub(crate) use cascade::{close_parents, force_alone, move_alone, reopen_for_child};
 pub use draft::Draft;
 #[cfg(feature = "testing")]
 pub(crate) use unit::decide;
 pub use unit::{Command, Decision};
 
 use crate::access::Access;
-use crate::error::{Code, Error};
+use crate::checks::Allowed;
+use crate::error::{Code, Error, Reason};
+use crate::knowledge::Library;
+use crate::limits;
+use crate::model::ItemRef;
+use crate::prove::{Held, Listener, Runs, Silence};
 use crate::query::WaitingRoom;
-use crate::store::Store;
-use unit::CommandUnit;
+use crate::store::{ProjectRef, Store, StoreError};
+use unit::{CommandUnit, Outcome};
 
 /// The one door to the rules: every shell and every surface calls it.
 #[derive(Clone)]
@@ -30,12 +37,28 @@ pub struct Engine {
     pub(crate) access: Arc<Access>,
     /// Those who wait for work, whichever clone of this engine they wait at.
     pub(crate) waiting: Arc<WaitingRoom>,
+    /// What searches of knowledge need, whichever clone searches.
+    pub(crate) library: Arc<Library>,
+    /// Where checks are run, if they are.
+    pub(crate) runs: Option<Runs>,
+    /// The runs that are being made, by whichever clone.
+    pub(crate) held: Arc<Held>,
+    /// Who is told while they run.
+    pub(crate) listener: Arc<dyn Listener>,
 }
 
 impl Engine {
     /// An engine over a store, for the local user: a maintainer of everything.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, access: Arc::default(), waiting: Arc::default() }
+        Self {
+            store,
+            access: Arc::default(),
+            waiting: Arc::default(),
+            library: Arc::default(),
+            runs: None,
+            held: Arc::default(),
+            listener: Arc::new(Silence),
+        }
     }
 
     /// The store behind it: for this crate alone, so that no shell reads past the limit.
@@ -43,11 +66,17 @@ impl Engine {
         &self.store
     }
 
+    /// What runs without anybody's approval, because the operator says so.
+    pub(crate) fn allowed(&self) -> &Allowed {
+        self.runs.as_ref().map_or(&Allowed::Nothing, Runs::allowed)
+    }
+
     /// Runs a command: what it answers is durable, or it answers an error and nothing has changed.
     pub async fn run<C: Command>(&self, call: Call, command: C) -> Result<C::Output, Error> {
-        let call = Call { access: Arc::clone(&self.access), ..call };
+        let allowed = self.allowed().clone();
+        let call = Call { access: Arc::clone(&self.access), runs_checks: self.runs.is_some(), allowed, ..call };
         let principal = call.principal.clone();
-        let done = self.execute(call, command).await;
+        let done = self.run_proving(call, Arc::new(command)).await;
         if let Err(error) = &done
             && error.code == Code::Forbidden
         {
@@ -57,10 +86,66 @@ impl Engine {
         done
     }
 
-    async fn execute<C: Command>(&self, call: Call, command: C) -> Result<C::Output, Error> {
+    /// What a command would answer now, without doing it: the same rules over the same sight, and nothing is written. No
+    /// earlier answer is looked for and none is kept, so a rehearsal burns no request id.
+    pub async fn rehearse<C: Command>(&self, call: Call, command: &C) -> Result<C::Output, Error> {
+        let call = Call { access: Arc::clone(&self.access), request: None, ..call };
+        call.access.check(C::NEEDS)?;
+        let mut seen = self.store.view(&call.limited(command.scope(&call))).await?;
+        for _ in 0..=limits::LOOK_ROUNDS {
+            match unit::decide(&call, command, &seen)? {
+                Decision::Look(scope) => seen.absorb(self.store.view(&call.limited(*scope)).await?),
+                Decision::Done(_, answer) => return Ok(answer),
+            }
+        }
+        Err(Error::conflict(Reason::StoreFailed, "the rehearsal wanted to look further than it may"))
+    }
+
+    /// Runs a command. Where all that keeps it from moving an item are checks, they are run, and it is tried again.
+    async fn run_proving<C: Command>(&self, mut call: Call, command: Arc<C>) -> Result<C::Output, Error> {
+        loop {
+            match self.execute(call.clone(), Arc::clone(&command)).await {
+                Err(Error { reason: Reason::ChecksNeeded, contended_item: Some(item), .. })
+                    if call.runs_checks && !call.looks.contains_key(&item) =>
+                {
+                    let wanted = crate::prove::Wanted::default();
+                    // The name of the request is the move's: who tries that again may have mended something.
+                    let step = Call { request: None, ..call.clone() };
+                    // Most commands never come here: they do not carry it along.
+                    let proved = Box::pin(self.prove(&step, ProjectRef::Any, ItemRef::Id(item), wanted)).await?;
+                    if let Some(trouble) = proved.trouble() {
+                        return Err(trouble);
+                    }
+                    call.results.insert(item, proved.results());
+                    call.looks.insert(item, proved.look);
+                }
+                // Refused for something else: what the checks are worth is said all the same, where a look tells.
+                Err(error)
+                    if call.runs_checks && unseen(&error).is_some_and(|item| !call.looks.contains_key(&item)) =>
+                {
+                    let Some(item) = unseen(&error) else { return Err(error) };
+                    let Ok(Some(look)) = self.look_at_item(ItemRef::Id(item)).await else { return Err(error) };
+                    call.looks.insert(item, look);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    pub(crate) async fn execute<C: Command>(&self, call: Call, command: Arc<C>) -> Result<C::Output, Error> {
         call.access.check(C::NEEDS)?;
         let (unit, outcome) = CommandUnit::new(call, command);
-        match self.store.execute(Box::new(unit)).await {
+        let span = tracing::info_span!(
+            target: crate::span::TARGET, "unit", otel.name = C::NAME, docket.operation = C::NAME, docket.outcome = tracing::field::Empty
+        );
+        let executed = self.store.execute(Box::new(unit)).instrument(span.clone()).await;
+        let done = Self::answer::<C>(executed, &outcome);
+        crate::span::record(&span, &done);
+        done
+    }
+
+    fn answer<C: Command>(executed: Result<(), StoreError>, outcome: &Outcome<C::Output>) -> Result<C::Output, Error> {
+        match executed {
             Ok(()) => outcome.take(),
             Err(error) => {
                 tracing::warn!(
@@ -72,6 +157,13 @@ impl Engine {
             }
         }
     }
+}
+
+/// The item that a move was refused for, where among the reasons is a check whose work tree nobody has looked at.
+fn unseen(error: &Error) -> Option<crate::model::ItemId> {
+    let dark = |check: &crate::error::UnshownCheck| check.status == crate::model::CheckStanding::Unseen;
+    let refused = error.refusals.iter().any(|refusal| refusal.unshown.iter().any(dark));
+    error.contended_item.filter(|_| refused)
 }
 
 impl std::fmt::Debug for Engine {

@@ -9,6 +9,7 @@ use super::call::{Call, digest};
 use crate::access::Needs;
 use crate::error::{Error, Reason};
 use crate::limits;
+use crate::model::{ProjectId, Verb};
 use crate::plant::{Bug, planted};
 use crate::store::{ChangeSet, Scope, Slice, Step, StoredAnswer, Unit};
 
@@ -71,15 +72,15 @@ impl<T> Outcome<T> {
 /// A command on its way through a store.
 pub(super) struct CommandUnit<C: Command> {
     call: Call,
-    command: C,
+    command: Arc<C>,
     digest: [u8; 32],
     outcome: Outcome<C::Output>,
 }
 
 impl<C: Command> CommandUnit<C> {
-    pub(super) fn new(call: Call, command: C) -> (Self, Outcome<C::Output>) {
+    pub(super) fn new(call: Call, command: Arc<C>) -> (Self, Outcome<C::Output>) {
         let slot = Arc::new(Mutex::new(None));
-        let digest = if call.request.is_some() { digest(&command) } else { [0; 32] };
+        let digest = if call.request.is_some() { digest(command.as_ref()) } else { [0; 32] };
         (Self { call, command, digest, outcome: Outcome(Arc::clone(&slot)) }, Outcome(slot))
     }
 
@@ -121,7 +122,7 @@ impl<C: Command> Unit for CommandUnit<C> {
             self.outcome.set(self.call.access.check_key(seen).and(earlier));
             return Step::Nothing;
         }
-        match decide(&self.call, &self.command, seen) {
+        match decide(&self.call, self.command.as_ref(), seen) {
             Ok(Decision::Look(scope)) => Step::Look(Box::new(self.call.limited(*scope))),
             Ok(Decision::Done(mut changes, answer)) => {
                 self.keep(&mut changes, &answer, seen);
@@ -143,6 +144,20 @@ pub(crate) fn decide<C: Command>(call: &Call, command: &C, seen: &Slice) -> Resu
     let decision = command.decide(call, seen)?;
     if let Decision::Done(changes, _) = &decision {
         call.access.check_changes(seen, changes)?;
+        check_live(seen, changes)?;
     }
     Ok(decision)
+}
+
+/// Refuses a write in a project that was put away, unless it is the project that is written.
+fn check_live(seen: &Slice, changes: &ChangeSet) -> Result<(), Error> {
+    let away = |id: ProjectId| seen.projects.get(&id).filter(|project| project.archived_at.is_some());
+    let mut written = changes.events.iter().filter(|event| event.verb != Verb::ProjectSet);
+    match written.find_map(|event| away(event.project)) {
+        None => Ok(()),
+        Some(project) => Err(Error::conflict(
+            Reason::Archived,
+            format!("the project \"{}\" is archived: bring it back before changing anything in it", project.slug),
+        )),
+    }
 }

@@ -1,4 +1,5 @@
-//! The form of an export: one JSON object a line, first a header, then projects, items, edges and notes.
+//! The form of an export: one JSON object a line, first a header, then projects, items, edges, notes, briefs, questions,
+//! comments, links, sessions and knowledge.
 //!
 //! It is made to be kept in git: rows are sorted by what people call them, keys stand in one order, and what the program
 //! computes or what only matters while it runs (derived numbers, leases, credentials) is left out.
@@ -12,10 +13,20 @@ use serde_json::{Map, Value, json};
 use super::Snapshot;
 use crate::command::Import;
 use crate::error::{Error, Reason, echo};
-use crate::model::{Derived, Edge, Item, ItemId, Key, Note, Project, ProjectId};
+use crate::model::{
+    Brief, Comment, Derived, Edge, Entry, EntryLink, Item, ItemId, Key, Link, Note, Project, ProjectId, Question,
+    Session,
+};
 
-/// The version of the form.
-const VERSION: u64 = 1;
+/// The version of the form that is written. The first had no briefs, questions, comments and links, and no fields of items
+/// and projects that came with them, the second no sessions and no knowledge; whoever reads only that must not take in half.
+const VERSION: u64 = 3;
+/// The oldest version that is still read: everything in it is in the newest one too.
+const OLDEST: u64 = 1;
+/// The kinds of rows, as an error lists them.
+const KINDS: &str = "project, item, edge, note, brief, question, comment, link, session, entry or entryLink";
+/// The name of a link of an entry, which has no id of its own.
+const ENTRY_LINK: &str = "entryLink";
 /// The name that a header has instead of a row's.
 const HEADER: &str = "docket";
 
@@ -57,8 +68,65 @@ impl Snapshot {
             without_proof(&mut row);
             lines.push(line("note", into_object(row)));
         }
+        self.push_contracts(&mut lines, place_of)?;
+        self.push_knowledge(&mut lines)?;
         Ok(lines)
     }
+
+    /// Knowledge, in the order in which it was made.
+    fn push_knowledge(&self, lines: &mut Vec<Value>) -> Result<(), Error> {
+        let mut entries: Vec<&Entry> = self.entries.iter().collect();
+        entries.sort_by_key(|entry| entry.id);
+        for entry in entries {
+            lines.push(line("entry", object(entry)?));
+        }
+        let mut ties: Vec<&EntryLink> = self.entry_links.iter().collect();
+        ties.sort_by_key(|tie| tie.key());
+        for link in ties {
+            lines.push(line(ENTRY_LINK, object(link)?));
+        }
+        Ok(())
+    }
+
+    /// Briefs, questions, comments, links and sessions, in the order of their items, and in the order they were made.
+    fn push_contracts(&self, lines: &mut Vec<Value>, place_of: impl Fn(&ItemId) -> usize) -> Result<(), Error> {
+        let mut briefs: Vec<&(ItemId, Brief)> = self.briefs.iter().collect();
+        briefs.sort_by_key(|(item, _)| place_of(item));
+        for (item, brief) in briefs {
+            let mut row = object(brief)?;
+            row.insert("item".to_owned(), json!(item));
+            lines.push(line("brief", row));
+        }
+        let mut questions: Vec<&Question> = self.questions.iter().collect();
+        questions.sort_by_key(|question| (place_of(&question.item), question.id));
+        for question in questions {
+            lines.push(line("question", object(question)?));
+        }
+        let mut comments: Vec<&Comment> = self.comments.iter().collect();
+        comments.sort_by_key(|comment| (place_of(&comment.item), comment.id));
+        for comment in comments {
+            lines.push(line("comment", object(comment)?));
+        }
+        let mut outside: Vec<&Link> = self.links.iter().collect();
+        outside.sort_by_key(|link| (place_of(&link.item), link.id));
+        for link in outside {
+            lines.push(line("link", object(link)?));
+        }
+        let mut sessions: Vec<&Session> = self.sessions.iter().collect();
+        sessions.sort_by_key(|session| (place_of(&session.item), session.id));
+        for session in sessions {
+            lines.push(line("session", object(session)?));
+        }
+        Ok(())
+    }
+}
+
+/// How an error about a brief begins.
+const BRIEF_OF: &str = "brief of item ";
+
+/// What a brief is called, since it has no id of its own.
+fn brief_of(item: &str) -> String {
+    format!("{BRIEF_OF}{item}")
 }
 
 /// An import in the making: what each row was said in which line.
@@ -77,7 +145,7 @@ impl Reader {
         let row: Value = serde_json::from_str(text).map_err(|error| bad(format!("is not JSON: {error}")))?;
         let mut fields = match row {
             Value::Object(fields) if fields.len() == 1 => fields.into_iter(),
-            _ => return Err(bad("must be an object with one key: docket, project, item, edge or note".to_owned())),
+            _ => return Err(bad(format!("must be an object with one key: {HEADER}, {KINDS}"))),
         };
         let Some((kind, value)) = fields.next() else { return Err(bad("is empty".to_owned())) };
         if kind == HEADER {
@@ -91,8 +159,13 @@ impl Reader {
 
     /// The line that an error of the engine is about, if it names a row.
     pub fn line_of(&self, error: &Error) -> Option<usize> {
-        let words = error.message.split(|c: char| !(c.is_ascii_hexdigit() || c == '-'));
-        words.filter(|word| word.len() == 36).find_map(|id| self.lines.get(id).copied())
+        // A brief has no id but its item's.
+        let of_brief = error.message.strip_prefix(BRIEF_OF).and_then(|rest| rest.split(':').next());
+        if let Some(line) = of_brief.and_then(|item| self.lines.get(&brief_of(item))) {
+            return Some(*line);
+        }
+        let words = error.message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+        words.filter(|word| matches!(word.len(), 26 | 36)).find_map(|id| self.lines.get(id).copied())
     }
 
     /// The rows, once all lines are there.
@@ -119,8 +192,11 @@ impl Reader {
         if number != 1 {
             return Err(Error::validation(Reason::BadValue, "a header stands only in the first line"));
         }
-        if version.as_u64() != Some(VERSION) {
-            let message = format!("is of version {}; this docket reads version {VERSION}", echo(&version.to_string()));
+        if !version.as_u64().is_some_and(|version| (OLDEST..=VERSION).contains(&version)) {
+            let message = format!(
+                "is of version {}; this docket reads versions {OLDEST} to {VERSION}",
+                echo(&version.to_string())
+            );
             return Err(Error::validation(Reason::BadValue, message));
         }
         self.has_header = true;
@@ -128,30 +204,49 @@ impl Reader {
     }
 
     fn row(&mut self, number: usize, kind: &str, value: Value) -> Result<(), Error> {
-        let id = value.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+        let id = match kind {
+            "brief" => brief_of(text("item")),
+            ENTRY_LINK => format!("link of entry {} with item {} ({})", text("entry"), text("item"), text("kind")),
+            _ => text("id").to_owned(),
+        };
         if let Some(before) = self.lines.insert(id.clone(), number) {
-            return Err(Error::validation(
-                Reason::Duplicate,
-                format!("the id {} was in line {before} already", echo(&id)),
-            ));
+            let what = if matches!(kind, "brief" | ENTRY_LINK) { "a " } else { "the id " };
+            let message = format!("{what}{} was in line {before} already", echo(&id));
+            return Err(Error::validation(Reason::Duplicate, message));
         }
         match kind {
-            "project" => self.import.projects.push(parse(value)?),
-            "edge" => self.import.edges.push(parse(value)?),
-            "note" => self.import.notes.push(parse(value)?),
+            "project" => self.import.projects.push(parse(&value)?),
+            "edge" => self.import.edges.push(parse(&value)?),
+            "note" => self.import.notes.push(parse(&value)?),
+            "question" => self.import.questions.push(parse(&value)?),
+            "comment" => self.import.comments.push(parse(&value)?),
+            "link" => self.import.links.push(parse(&value)?),
+            "entry" => self.import.entries.push(parse(&value)?),
+            ENTRY_LINK => self.import.entry_links.push(parse(&value)?),
+            "session" => self.import.sessions.push(parse(&value)?),
+            "brief" => {
+                let mut fields = into_object(value);
+                let item = fields
+                    .remove("item")
+                    .ok_or_else(|| Error::validation(Reason::MissingField, "a brief names its item").at("item"))?;
+                let item: ItemId = serde_json::from_value(item)
+                    .map_err(|error| Error::validation(Reason::BadValue, echo(&error.to_string())).at("item"))?;
+                self.import.briefs.push((item, parse(&Value::Object(fields))?));
+            }
             "item" => {
                 let mut fields = into_object(value);
                 let key = fields.remove("key").and_then(|key| serde_json::from_value::<Key>(key).ok());
                 let derived = serde_json::to_value(Derived::default()).unwrap_or_default();
                 fields.insert("derived".to_owned(), derived);
-                let item: Item = parse(Value::Object(fields))?;
+                let item: Item = parse(&Value::Object(fields))?;
                 if let Some(key) = key {
                     self.keys.push((number, item.id, key));
                 }
                 self.import.items.push(item);
             }
             other => {
-                let message = format!("\"{}\" is no kind of row: it must be project, item, edge or note", echo(other));
+                let message = format!("\"{}\" is no kind of row: it must be {KINDS}", echo(other));
                 return Err(Error::validation(Reason::UnknownField, message));
             }
         }
@@ -160,21 +255,36 @@ impl Reader {
 }
 
 /// A row, with every field that it has known to the model: a slip of the pen is no reason to lose a value.
-fn parse<T: DeserializeOwned + Serialize>(value: Value) -> Result<T, Error> {
-    let given: Vec<String> = match &value {
-        Value::Object(fields) => {
-            fields.iter().filter(|(_, value)| !is_empty(value)).map(|(key, _)| key.clone()).collect()
-        }
-        _ => return Err(Error::validation(Reason::BadJson, "a row must be an object")),
-    };
-    let row: T =
-        serde_json::from_value(value).map_err(|error| Error::validation(Reason::BadValue, echo(&error.to_string())))?;
+fn parse<T: DeserializeOwned + Serialize>(value: &Value) -> Result<T, Error> {
+    if !value.is_object() {
+        return Err(Error::validation(Reason::BadJson, "a row must be an object"));
+    }
+    let row: T = serde_json::from_value(value.clone())
+        .map_err(|error| Error::validation(Reason::BadValue, echo(&error.to_string())))?;
     let kept = serde_json::to_value(&row).unwrap_or_default();
-    match given.iter().find(|field| kept.get(field).is_none()) {
+    match lost(value, &kept) {
         None => Ok(row),
         Some(field) => {
-            Err(Error::validation(Reason::UnknownField, format!("unknown field \"{}\"", echo(field))).at(field.clone()))
+            let field = echo(&field);
+            Err(Error::validation(Reason::UnknownField, format!("unknown field \"{field}\"")).at(field))
         }
+    }
+}
+
+/// The first field of a row that did not get into the model, however deep.
+fn lost(given: &Value, kept: &Value) -> Option<String> {
+    match (given, kept) {
+        (Value::Object(given), Value::Object(kept)) => {
+            given.iter().filter(|(_, value)| !is_empty(value)).find_map(|(key, value)| match kept.get(key) {
+                None => Some(key.clone()),
+                Some(kept) => lost(value, kept).map(|inner| format!("{key}.{inner}")),
+            })
+        }
+        (Value::Array(given), Value::Array(kept)) => {
+            let mut pairs = given.iter().zip(kept).enumerate();
+            pairs.find_map(|(at, (given, kept))| lost(given, kept).map(|inner| format!("{at}.{inner}")))
+        }
+        _ => None,
     }
 }
 

@@ -6,9 +6,12 @@ use std::collections::BTreeSet;
 
 pub use jsonl::Reader;
 
+use crate::command::Imported;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Kind, Reason};
-use crate::model::{Edge, Item, ItemId, Note, Project, ProjectId};
+use crate::model::{
+    Brief, Comment, Edge, Entry, EntryLink, Item, ItemId, Link, Note, Project, ProjectId, Question, Session,
+};
 use crate::store::{ScanRows, ScanTable};
 
 /// How often a scan is begun anew while others write.
@@ -23,8 +26,22 @@ pub struct Snapshot {
     pub items: Vec<Item>,
     /// Edges.
     pub edges: Vec<Edge>,
-    /// Notes, where they were asked for.
+    /// Notes, where texts were asked for.
     pub notes: Vec<Note>,
+    /// Briefs.
+    pub briefs: Vec<(ItemId, Brief)>,
+    /// Questions.
+    pub questions: Vec<Question>,
+    /// Comments, where texts were asked for.
+    pub comments: Vec<Comment>,
+    /// Links, where texts were asked for.
+    pub links: Vec<Link>,
+    /// Entries of the knowledge, where texts were asked for.
+    pub entries: Vec<Entry>,
+    /// Their links.
+    pub entry_links: Vec<EntryLink>,
+    /// Sessions.
+    pub sessions: Vec<Session>,
 }
 
 impl Snapshot {
@@ -46,17 +63,12 @@ impl Snapshot {
     pub async fn attempt(engine: &Engine, with_notes: bool, seen: impl Fn(usize)) -> Result<Option<Self>, Error> {
         let before = engine.head().await?;
         let mut snapshot = Self { projects: engine.projects().await?, ..Self::default() };
-        let notes = with_notes.then_some(ScanTable::Notes);
-        for table in [ScanTable::Items, ScanTable::Edges].into_iter().chain(notes) {
+        for table in Self::tables(with_notes) {
             let mut after = None;
             loop {
                 let page = engine.scan(table, after).await?;
-                match page.rows {
-                    ScanRows::Items(rows) => snapshot.items.extend(rows),
-                    ScanRows::Edges(rows) => snapshot.edges.extend(rows),
-                    ScanRows::Notes(rows) => snapshot.notes.extend(rows),
-                }
-                seen(snapshot.items.len() + snapshot.edges.len() + snapshot.notes.len());
+                snapshot.add(page.rows);
+                seen(snapshot.counts().rows());
                 after = page.next;
                 if after.is_none() {
                     break;
@@ -66,12 +78,61 @@ impl Snapshot {
         Ok((engine.head().await? == before).then_some(snapshot))
     }
 
+    /// The tables that are scanned, in this order: those that derived numbers come from, and the rest where texts are asked
+    /// for.
+    pub fn tables(with_notes: bool) -> impl Iterator<Item = ScanTable> {
+        let always = [ScanTable::Items, ScanTable::Edges, ScanTable::Briefs, ScanTable::Questions, ScanTable::Sessions];
+        let texts =
+            [ScanTable::Notes, ScanTable::Comments, ScanTable::Links, ScanTable::Entries, ScanTable::EntryLinks];
+        always.into_iter().chain(texts.into_iter().filter(move |_| with_notes))
+    }
+
+    /// Takes in a page of a scan.
+    pub fn add(&mut self, rows: ScanRows) {
+        match rows {
+            ScanRows::Items(rows) => self.items.extend(rows),
+            ScanRows::Edges(rows) => self.edges.extend(rows),
+            ScanRows::Notes(rows) => self.notes.extend(rows),
+            ScanRows::Briefs(rows) => self.briefs.extend(rows),
+            ScanRows::Questions(rows) => self.questions.extend(rows),
+            ScanRows::Comments(rows) => self.comments.extend(rows),
+            ScanRows::Links(rows) => self.links.extend(rows),
+            ScanRows::Entries(rows) => self.entries.extend(rows),
+            ScanRows::EntryLinks(rows) => self.entry_links.extend(rows),
+            ScanRows::Sessions(rows) => self.sessions.extend(rows),
+        }
+    }
+
+    /// How many rows there are of each kind: what an import of them would say.
+    pub fn counts(&self) -> Imported {
+        Imported {
+            projects: self.projects.len(),
+            items: self.items.len(),
+            edges: self.edges.len(),
+            notes: self.notes.len(),
+            briefs: self.briefs.len(),
+            questions: self.questions.len(),
+            comments: self.comments.len(),
+            links: self.links.len(),
+            entries: self.entries.len(),
+            entry_links: self.entry_links.len(),
+            sessions: self.sessions.len(),
+        }
+    }
+
     /// Keeps one project, and the edges inside it. Says how many edges led out of it.
     pub fn narrow(&mut self, project: ProjectId) -> usize {
         self.projects.retain(|known| known.id == project);
         self.items.retain(|item| item.project == project);
         let kept: BTreeSet<ItemId> = self.items.iter().map(|item| item.id).collect();
         self.notes.retain(|note| kept.contains(&note.item));
+        self.briefs.retain(|(item, _)| kept.contains(item));
+        self.questions.retain(|question| kept.contains(&question.item));
+        self.comments.retain(|comment| kept.contains(&comment.item));
+        self.links.retain(|link| kept.contains(&link.item));
+        self.entries.retain(|entry| entry.project == project);
+        self.entry_links.retain(|link| kept.contains(&link.item));
+        self.sessions.retain(|session| kept.contains(&session.item));
         let touching = |edge: &Edge| [edge.from, edge.to].iter().filter(|end| kept.contains(end)).count();
         let crossing = self.edges.iter().filter(|edge| touching(edge) == 1).count();
         self.edges.retain(|edge| touching(edge) == 2);

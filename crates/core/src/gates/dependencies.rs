@@ -4,9 +4,14 @@ use super::Attempt;
 use crate::engine::Draft;
 use crate::error::{Blocker, Gate, Refusal};
 use crate::model::EdgeKind;
+use crate::workflow::WaitsWhen;
 
 pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal> {
-    if !attempt.goes_forward() {
+    let looks = match attempt.workflow.waits_when {
+        WaitsWhen::Forward => attempt.goes_forward(),
+        WaitsWhen::Leaving => attempt.resolved.is_ok() && attempt.item.status == attempt.workflow.initial,
+    };
+    if !looks {
         return None;
     }
     let mut blockers: Vec<Blocker> = draft

@@ -1,12 +1,14 @@
 //! The rules that can refuse a move. All are evaluated and all refusals are reported together.
 
+mod checks;
+mod criteria;
 mod dependencies;
 mod descendants;
 mod notes;
 mod ownership;
 mod transition;
 
-pub use ownership::{Caller, check_holder, check_owner, renew};
+pub use ownership::{Caller, check_holder, check_owner, guards, renew};
 
 use crate::engine::Draft;
 use crate::error::{Gate, Refusal};
@@ -52,8 +54,29 @@ pub fn evaluate(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Vec<Refusal> {
     if on(Gate::Notes) {
         refusals.extend(notes::check(draft, attempt));
     }
+    if on(Gate::Criteria) {
+        refusals.extend(criteria::check(draft, attempt));
+    }
+    if on(Gate::Checks) {
+        refusals.extend(checks::check(draft, attempt));
+    }
     if on(Gate::Descendants) {
         refusals.extend(descendants::check(draft, attempt));
     }
     refusals
+}
+
+/// The refusals that hold even where a subtree is closed by force: what others hold, and what is not shown.
+pub fn evaluate_forced(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Vec<Refusal> {
+    let on = |gate| attempt.workflow.has_gate(gate);
+    let criteria = on(Gate::Criteria).then(|| criteria::check(draft, attempt)).flatten();
+    let checks = on(Gate::Checks).then(|| checks::check(draft, attempt)).flatten();
+    ownership::check(draft, attempt).into_iter().chain(criteria).chain(checks).collect()
+}
+
+/// Whether a caller who has checks run would get past these refusals by that alone, and has not had them run yet.
+pub fn wants_running(draft: &Draft<'_>, attempt: &Attempt<'_>, refusals: &[Refusal]) -> bool {
+    draft.call.runs_checks
+        && draft.looked_at(attempt.item.id).is_none()
+        && checks::only_want_running(refusals, draft, attempt)
 }

@@ -20,6 +20,10 @@ pub struct Caller<'c> {
 /// The gate on moves: whoever moves a claimed item must hold it.
 pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal> {
     let caller = attempt.caller?;
+    let project = draft.project_of(attempt.item).ok()?;
+    if !guards(project.workflow.claims, caller) {
+        return None;
+    }
     refusal(attempt.item, caller, draft.now)
 }
 
@@ -48,6 +52,12 @@ pub fn check_holder(item: &Item, caller: Caller<'_>, now: Timestamp) -> Result<(
         contended_item: Some(item.id),
         ..Error::new(kind, code, reason, refusal.message.clone())
     })
+}
+
+/// Whether a claim keeps this caller out. Where it only says whose an item is, whoever carries a fence is held to it all the
+/// same: it asked to be.
+pub fn guards(rules: ClaimRules, caller: Caller<'_>) -> bool {
+    rules.guarded || caller.fence.is_some()
 }
 
 /// The lease after a write by its holder: extended, where the workflow says so.
@@ -80,7 +90,7 @@ fn refusal(item: &Item, caller: Caller<'_>, now: Timestamp) -> Option<Refusal> {
     let message = if caller.stated {
         format!("ownership check failed: the item is claimed by a different agent {until}")
     } else {
-        format!("the item is claimed by another agent {until}; state an actor to act on it")
+        format!("the item is claimed by another agent {until}; if that agent is the caller, say so by naming the actor")
     };
     Some(Refusal {
         retry_after_ms: claim.remaining_ms(now),

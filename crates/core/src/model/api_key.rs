@@ -149,7 +149,12 @@ impl ApiKey {
 
     /// What its holder may do, and where.
     pub fn access(&self) -> Access {
-        Access { profile: self.profile, projects: self.projects.clone(), item: self.item, key: Some(self.id) }
+        Access {
+            projects: self.projects.clone(),
+            item: self.item,
+            key: Some(self.id),
+            ..Access::everywhere(self.profile)
+        }
     }
 
     /// Who acts with it: the same for the whole life of the key, and never another key's, even of the same name.

@@ -34,11 +34,57 @@ pub enum Verb {
     Removed,
     /// A key was made, revoked or rotated: an event of the whole database, of no project.
     KeySet,
+    /// An item's brief was written.
+    Briefed,
+    /// Criteria were verified.
+    Verified,
+    /// A question was asked, and parks its item.
+    Asked,
+    /// A question was answered.
+    Answered,
+    /// A question was taken back.
+    Withdrawn,
+    /// A comment was made.
+    Commented,
+    /// A link to something outside was added.
+    Attached,
+    /// A link to something outside was removed.
+    Detached,
+    /// An entry of the knowledge was made.
+    Learned,
+    /// An entry's title, text or tags changed.
+    Revised,
+    /// A person said that an entry is right, or took that back.
+    Reviewed,
+    /// An entry was removed.
+    Forgotten,
+    /// An entry and an item were linked.
+    Cited,
+    /// Such a link was removed.
+    Uncited,
+    /// A session began.
+    SessionBegun,
+    /// The agent of a session was heard of.
+    SessionBeat,
+    /// A session ended: it was finished, given up or found lost.
+    SessionEnded,
+    /// An item's checks were written.
+    ChecksSet,
+    /// Checks were let run, as they are.
+    ChecksApproved,
+    /// A person gave their word on a check.
+    Attested,
+    /// Runs of checks were ordered, or began at once.
+    RunsOrdered,
+    /// A runner took a run that waited.
+    RunTaken,
+    /// A run ended, or was given up.
+    RunEnded,
 }
 
 impl Verb {
     /// All verbs.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 35] = [
         Self::ProjectSet,
         Self::Created,
         Self::Edited,
@@ -51,6 +97,29 @@ impl Verb {
         Self::Unlinked,
         Self::Removed,
         Self::KeySet,
+        Self::Briefed,
+        Self::Verified,
+        Self::Asked,
+        Self::Answered,
+        Self::Withdrawn,
+        Self::Commented,
+        Self::Attached,
+        Self::Detached,
+        Self::Learned,
+        Self::Revised,
+        Self::Reviewed,
+        Self::Forgotten,
+        Self::Cited,
+        Self::Uncited,
+        Self::SessionBegun,
+        Self::SessionBeat,
+        Self::SessionEnded,
+        Self::ChecksSet,
+        Self::ChecksApproved,
+        Self::Attested,
+        Self::RunsOrdered,
+        Self::RunTaken,
+        Self::RunEnded,
     ];
 
     /// The verb as it is written.
@@ -68,6 +137,29 @@ impl Verb {
             Self::Unlinked => "unlinked",
             Self::Removed => "removed",
             Self::KeySet => "key-set",
+            Self::Briefed => "briefed",
+            Self::Verified => "verified",
+            Self::Asked => "asked",
+            Self::Answered => "answered",
+            Self::Withdrawn => "withdrawn",
+            Self::Commented => "commented",
+            Self::Attached => "attached",
+            Self::Detached => "detached",
+            Self::Learned => "learned",
+            Self::Revised => "revised",
+            Self::Reviewed => "reviewed",
+            Self::Forgotten => "forgotten",
+            Self::Cited => "cited",
+            Self::Uncited => "uncited",
+            Self::SessionBegun => "session-begun",
+            Self::SessionBeat => "session-beat",
+            Self::SessionEnded => "session-ended",
+            Self::ChecksSet => "checks-set",
+            Self::ChecksApproved => "checks-approved",
+            Self::Attested => "attested",
+            Self::RunsOrdered => "runs-ordered",
+            Self::RunTaken => "run-taken",
+            Self::RunEnded => "run-ended",
         }
     }
 }
@@ -102,4 +194,15 @@ pub struct Event {
     pub by: Option<Attribution>,
     /// The fields as they are after it: enough to rebuild the rows from the events alone.
     pub data: Value,
+}
+
+impl Event {
+    /// Whether it says no more than that somebody is still at it: a heartbeat, or a claim that was extended.
+    pub fn is_sign_of_life(&self) -> bool {
+        // A claim that changes hands has another fence.
+        let is_lease = |field: &String| matches!(field.as_str(), "claim" | "version" | "modifiedAt");
+        let set = self.data.get("set").and_then(Value::as_object);
+        let is_extended = self.verb == Verb::Claimed && set.is_some_and(|set| set.keys().all(is_lease));
+        self.verb == Verb::SessionBeat || is_extended
+    }
 }

@@ -70,26 +70,63 @@ uuid_id! {
     ApiKeyId
 }
 
-/// Names an event for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct EventId(pub Ulid);
+/// Declares an id type over a ULID.
+macro_rules! ulid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Ulid);
 
-impl fmt::Display for EventId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                Ulid::from_string(text).map(Self).map_err(|_| {
+                    Invalid::new(Reason::BadId, format!("must be a ULID, not \"{}\"", echo(text)))
+                })
+            }
+        }
+    };
 }
 
-/// Names one unit of work: what was committed together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct UnitId(pub Ulid);
-
-impl fmt::Display for UnitId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
+ulid_id! {
+    /// Names an event for ever.
+    EventId
+}
+ulid_id! {
+    /// Names one unit of work: what was committed together.
+    UnitId
+}
+ulid_id! {
+    /// Names a question for ever.
+    QuestionId
+}
+ulid_id! {
+    /// Names a comment for ever.
+    CommentId
+}
+ulid_id! {
+    /// Names a link for ever.
+    LinkId
+}
+ulid_id! {
+    /// Names an entry of the knowledge for ever.
+    EntryId
+}
+ulid_id! {
+    /// Names a session for ever.
+    SessionId
+}
+ulid_id! {
+    /// Names a run of a check for ever.
+    RunId
 }
 
 /// An item's short name inside its database: `DOC-17`.

@@ -4,7 +4,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Claim, Complexity, Fence, ItemId, Name, Outcome, ProjectId, Role, Summary, Tag, Text, Timestamp, Title};
+use super::{
+    Claim, Complexity, Fence, ItemId, Name, Outcome, ProjectId, Role, Sections, Summary, Tag, Text, Timestamp, Title,
+};
 use crate::error::{Invalid, Reason, echo};
 
 /// How soon it should be done.
@@ -58,6 +60,46 @@ pub struct Derived {
     pub rank: i64,
     /// Whether find-and-claim may hand it out, live claims aside. Made by [`crate::readiness`].
     pub offered: bool,
+    /// Which sections its brief has.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = u8))]
+    pub sections: Sections,
+    /// What of it waits for a person.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = u8))]
+    pub inbox: Inbox,
+}
+
+/// Why an item waits for a person: a set of reasons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Inbox(pub u8);
+
+impl Inbox {
+    /// A question is open.
+    pub const QUESTION: u8 = 1;
+    /// It is in review, and a criterion is for a person to sign off.
+    pub const SIGN_OFF: u8 = 2;
+    /// It is in review.
+    pub const REVIEW: u8 = 4;
+    /// Somebody asked for attention.
+    pub const ATTENTION: u8 = 8;
+
+    /// Whether a reason is among them.
+    pub fn has(self, reason: u8) -> bool {
+        self.0 & reason != 0
+    }
+
+    /// The same with or without a reason.
+    #[must_use]
+    pub fn with(self, reason: u8, holds: bool) -> Self {
+        if holds { Self(self.0 | reason) } else { Self(self.0 & !reason) }
+    }
+
+    /// Whether a person has something to do.
+    pub fn waits(self) -> bool {
+        self.0 != 0
+    }
 }
 
 /// A work item: project, feature, task or bug.
@@ -83,6 +125,9 @@ pub struct Item {
     pub description: Option<Text>,
     /// What is meant, in short.
     pub summary: Summary,
+    /// Why it is wanted: what its author is after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Text>,
     /// The workflow's name for where it stands.
     pub status: Name,
     /// Where it stands for the engine.
@@ -118,6 +163,18 @@ pub struct Item {
     pub properties: Option<Text>,
     /// Whether its author asks for a second look before it counts as done.
     pub requires_verification: bool,
+    /// Why a person must look at it, where one must: a flag beside any status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention: Option<Text>,
+    /// When it should be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Timestamp>,
+    /// How long it is thought to take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate_minutes: Option<u32>,
+    /// Its place among those of its status, where people gave it one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<i32>,
     /// Path globs it will change: work on overlapping paths is not handed out together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touches: Vec<Name>,
@@ -153,7 +210,7 @@ impl Item {
     /// The item without its long texts: what answers to writes carry.
     #[must_use]
     pub fn brief(&self) -> Self {
-        Self { description: None, metadata: None, properties: None, ..self.clone() }
+        Self { description: None, intent: None, metadata: None, properties: None, ..self.clone() }
     }
 
     /// Whether `holder` holds it now.

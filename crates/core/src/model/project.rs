@@ -117,6 +117,9 @@ pub struct Project {
     pub version: u64,
     /// When it was made.
     pub created_at: Timestamp,
+    /// When it was put away: nothing in it is handed out or changed any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
 }
 
 impl Project {

@@ -112,6 +112,11 @@ parsed_text! {
 }
 
 impl Text {
+    /// A text that says nothing.
+    pub fn empty() -> Self {
+        Self(String::new())
+    }
+
     /// Whether there is anything to read in it.
     pub fn is_blank(&self) -> bool {
         is_blank(&self.0)

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::limits;
-use crate::model::{EdgeKind, Item, ItemId, ItemRef, Role};
-use crate::store::{Around, EdgeReach, Filter, Order, ProjectRef, SortBy};
+use crate::model::{EdgeKind, Item, ItemId, ItemRef, Role, Timestamp};
+use crate::query::cursor::{open, seal, unknown};
+use crate::store::{Around, EdgeReach, Filter, Order, Place, ProjectRef, SortBy};
 
 /// One blocker of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -45,33 +45,58 @@ impl BlockedItem {
     }
 }
 
+/// A page of what is held up.
+#[derive(Clone, Debug, Default)]
+pub struct BlockedPage {
+    /// The database's time.
+    pub now: Timestamp,
+    /// The items.
+    pub items: Vec<BlockedItem>,
+    /// Where the next page begins; none on the last.
+    pub next: Option<String>,
+}
+
+/// Where in the two parts of the list a page ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Part {
+    /// Among what was put aside.
+    Aside(Option<Place>),
+    /// Among what waits for blockers.
+    Waiting(Option<Place>),
+}
+
 impl Engine {
-    /// Items that were put aside, then items that wait for blockers; at most a page of each. Says whether that was all.
+    /// Items that were put aside, then items that wait for blockers, each part the oldest first: the beginning, or what
+    /// follows the page that ended with `cursor`.
     pub async fn blocked(
         &self,
         project: &ProjectRef,
         parent: Option<&ItemRef>,
-    ) -> Result<(Vec<BlockedItem>, bool), Error> {
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<BlockedPage, Error> {
         let parent = match parent {
             None => None,
             Some(parent) => Some(Some(
                 self.show(project, std::slice::from_ref(parent), Around::default()).await?.resolve(parent)?.id,
             )),
         };
+        let of = ("blocked", project, parent);
         let base = Filter {
             project: project.clone(),
             parent,
             sort: SortBy::CreatedAt,
             order: Order::Asc,
-            limit: limits::PAGE,
-            count: true,
             ..Filter::default()
         };
-        let aside = self.find(&Filter { roles: vec![Role::Blocked], ..base.clone() }).await?;
-        let waiting = Filter { roles: vec![Role::Queue, Role::Work, Role::Review], blocked: Some(true), ..base };
-        let waiting = self.find(&waiting).await?;
-        let all = aside.total <= aside.items.len() as u64 && waiting.total <= waiting.items.len() as u64;
-        let items: Vec<Item> = aside.items.into_iter().chain(waiting.items).collect();
+        let begin = cursor.map_or(Ok(Part::Aside(None)), |cursor| open(&of, cursor))?;
+        let (Part::Aside(place) | Part::Waiting(place)) = &begin;
+        if place.as_ref().is_some_and(|place| !base.has(place)) {
+            return Err(unknown());
+        }
+        let (items, next) = self.held_up(base, begin, limit).await?;
+        let next = next.map(|part| seal(&of, &part));
         let named: Vec<ItemRef> = items.iter().map(|item| ItemRef::Id(item.id)).collect();
         let around = Around { ancestors: true, edges: EdgeReach::Named, ..Around::default() };
         let seen = self.show(&ProjectRef::Any, &named, around).await?;
@@ -91,6 +116,33 @@ impl Engine {
             ancestors: seen.ancestors(&item).into_iter().cloned().collect(),
             item,
         });
-        Ok((found.collect(), all))
+        Ok(BlockedPage { now: seen.now, items: found.collect(), next })
+    }
+
+    /// A page of both parts, and where the next begins.
+    async fn held_up(&self, base: Filter, begin: Part, limit: usize) -> Result<(Vec<Item>, Option<Part>), Error> {
+        let mut items = Vec::new();
+        let mut waiting_from = None;
+        match begin {
+            Part::Waiting(after) => waiting_from = after,
+            Part::Aside(after) => {
+                let aside = Filter { roles: vec![Role::Blocked], after, limit: limit + 1, ..base.clone() };
+                items = self.find(&aside).await?.items;
+                if items.len() > limit {
+                    items.truncate(limit);
+                    let last = items.last().map(|last| base.place(last));
+                    return Ok((items, Some(Part::Aside(last))));
+                }
+            }
+        }
+        let room = limit - items.len();
+        let roles = vec![Role::Queue, Role::Work, Role::Review];
+        let waiting = Filter { roles, blocked: Some(true), after: waiting_from, limit: room + 1, ..base.clone() };
+        let mut waiting = self.find(&waiting).await?.items;
+        let more = waiting.len() > room;
+        waiting.truncate(room);
+        let next = more.then(|| Part::Waiting(waiting.last().map(|last| base.place(last))));
+        items.extend(waiting);
+        Ok((items, next))
     }
 }

@@ -36,6 +36,18 @@ impl Engine {
         Ok(seen.keys.values().any(|stored| stored.key.check(seen.now).is_ok()))
     }
 
+    /// Whether nobody was ever given a key, or all were revoked. One that has expired counts: time alone opens no door.
+    pub async fn is_keyless(&self) -> Result<bool, Error> {
+        let scope = Scope { keys: KeyReach::Standing, ..Scope::default() };
+        let seen = self.store().view(&scope).await?;
+        Ok(seen.keys.values().all(|stored| stored.key.revoked_at.is_some()))
+    }
+
+    /// A number that is another one as soon as it is known that keys may have changed. Asks the database nothing.
+    pub fn keys_mark(&self) -> Option<u64> {
+        self.store().keys_mark()
+    }
+
     /// Notes that a key was used, now and then. That it cannot be noted keeps nobody out.
     async fn touch(&self, key: &ApiKey, now: Timestamp) {
         let fresh = key.last_used_at.is_some_and(|last| now.as_millis() - last.as_millis() < limits::KEY_TOUCH_MS);

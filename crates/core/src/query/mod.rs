@@ -1,25 +1,58 @@
 //! The reads: what they mean is decided here, so that every surface says the same of an item.
 
 mod blocked;
+mod board;
+mod checks;
 mod context;
+mod cursor;
+mod delta;
 mod dependencies;
+mod dossier;
+mod estimate;
+mod fresh;
 mod health;
+mod inbox;
 mod keys;
+mod knowledge;
+mod list;
+mod listed_entry;
 mod next;
 mod overview;
+mod questions;
+mod runs;
+mod select;
+mod sessions;
 mod standing;
 mod wait;
+mod watch;
 mod why;
 
-pub use blocked::{BlockedBy, BlockedItem};
+pub use blocked::{BlockedBy, BlockedItem, BlockedPage};
+pub use board::{Board, Column};
+pub use checks::{ChecksShown, ProvedShown, ShownCheck};
 pub use context::ItemContext;
+pub use delta::{Delta, Section};
 pub use dependencies::{Chain, Dependencies};
+pub use dossier::{Activity, Dossier, Includes, ParentReach, ParentView, Relation};
+pub use estimate::{Estimate, Spread};
+pub use fresh::{Fresh, OtherEnds};
 pub use health::{Health, Resume, Stalled, Transition};
+pub use inbox::{InboxPage, Waiting, Waits};
 pub(crate) use keys::unknown_key;
-pub use next::{NextQuery, Ready};
+pub use knowledge::{
+    EntryPage, EntryView, KnowledgeFound, KnowledgeHit, KnowledgeQuery, Reference, ReviewState, SearchMode,
+};
+pub use list::{EventPage, ItemPage};
+pub use listed_entry::ListedEntry;
+pub use next::{NextQuery, Ready, ReadyPage};
 pub use overview::{Overview, OverviewEntry};
+pub use questions::QuestionPage;
+pub use runs::{LogPage, RunPage};
+pub use select::thought_of;
+pub use sessions::{SessionPage, SessionQuery, SessionView};
 pub use standing::{Prospect, Standing};
 pub(crate) use wait::WaitingRoom;
+pub use watch::{Watch, Watched, Woken};
 pub use why::Why;
 
 use crate::access::{Needs, Profile, Reach};
@@ -36,7 +69,7 @@ impl Engine {
         self.view(&scope).await
     }
 
-    /// A list of items.
+    /// Items that match a filter, without a cursor: for a list in pages see [`Engine::list`].
     pub async fn find(&self, filter: &Filter) -> Result<Found, Error> {
         let filter = Filter { visible: self.access().projects.clone(), ..filter.clone() };
         Ok(self.store().find(&filter).await?)
@@ -73,9 +106,19 @@ impl Engine {
         Ok(self.store().head().await?)
     }
 
+    /// Whether the store can be read and written now.
+    pub async fn ready(&self) -> Result<(), Error> {
+        Ok(self.store().ready().await?)
+    }
+
     /// Returns when anything was committed after this number, whoever may see it: ask for events, and wait again.
     pub async fn changed(&self, after: u64) -> Result<u64, Error> {
         Ok(self.store().changed(after).await?)
+    }
+
+    /// How often the database was asked anything so far.
+    pub fn asked(&self) -> u64 {
+        self.store().asked()
     }
 
     /// The projects that the caller may see, by slug.

@@ -4,11 +4,12 @@ use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::model::{Item, ItemRef, Name, Role, Tag};
+use crate::model::{Item, ItemRef, Name, Role, Tag, Timestamp};
+use crate::query::cursor::{open, seal};
 use crate::store::{Candidates, ProjectRef, Scope};
 
 /// What work is asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct NextQuery {
     /// The project to look in.
     pub project: ProjectRef,
@@ -38,9 +39,27 @@ pub struct Ready {
     pub is_claimed: bool,
 }
 
+/// A page of ready work.
+#[derive(Clone, Debug, Default)]
+pub struct ReadyPage {
+    /// The database's time.
+    pub now: Timestamp,
+    /// The items.
+    pub items: Vec<Ready>,
+    /// Where the next page begins; none on the last.
+    pub next: Option<String>,
+}
+
 impl Engine {
-    /// Ready work, the best first.
-    pub async fn next(&self, query: &NextQuery) -> Result<Vec<Ready>, Error> {
+    /// Ready work, the best first: its beginning, or what follows the page that ended with `cursor`.
+    pub async fn next(&self, query: &NextQuery, cursor: Option<&str>) -> Result<ReadyPage, Error> {
+        // Nothing of a project that was put away is handed out, and none of it takes others' places on a page.
+        self.among_living(&query.project).await?.ready_in(query, cursor).await
+    }
+
+    async fn ready_in(&self, query: &NextQuery, cursor: Option<&str>) -> Result<ReadyPage, Error> {
+        let of = ("queue", NextQuery { limit: 0, ..query.clone() });
+        let after = cursor.map(|cursor| open(&of, cursor)).transpose()?;
         let named: Vec<ItemRef> = query.parent.iter().chain(&query.under).cloned().collect();
         let (mut parent, mut under) = (None, None);
         if !named.is_empty() {
@@ -58,12 +77,17 @@ impl Engine {
             include_claimed: query.include_claimed,
             // Work put aside is never offered, yet somebody who triages asks for just that.
             offered_only: query.role != Role::Blocked,
-            after: None,
+            after,
             limit: query.limit,
         };
         let scope = Scope { project: query.project.clone(), candidates: Some(candidates), ..Scope::default() };
         let seen = self.view(&scope).await?;
-        let found = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id));
-        Ok(found.map(|item| Ready { is_claimed: item.live_claim(seen.now).is_some(), item: item.clone() }).collect())
+        let found: Vec<&Item> = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).collect();
+        let last = found.last().filter(|_| seen.candidates.truncated);
+        let next = last.map(|last| seal(&of, &(last.derived.rank, last.number, last.project)));
+        // Nothing of a project that was put away is handed out.
+        let live = |item: &&Item| seen.project_of(item).is_ok_and(|project| project.archived_at.is_none());
+        let ready = |item: &Item| Ready { is_claimed: item.live_claim(seen.now).is_some(), item: item.clone() };
+        Ok(ReadyPage { now: seen.now, items: found.into_iter().filter(live).map(ready).collect(), next })
     }
 }

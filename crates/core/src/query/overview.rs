@@ -53,6 +53,14 @@ impl Engine {
         overview.entries.into_iter().next().ok_or_else(|| Error::not_found("no such item"))
     }
 
+    /// How the direct children of items stand. Items that the caller may not see are passed by.
+    pub async fn tallies(&self, items: Vec<ItemId>) -> Result<BTreeMap<ItemId, ChildTally>, Error> {
+        let named: Vec<ItemRef> = items.into_iter().map(ItemRef::Id).collect();
+        let seen = self.show(&ProjectRef::Any, &named, Around::default()).await?;
+        let ids: Vec<ItemId> = seen.items.keys().copied().collect();
+        Ok(self.store().tally_children(&ids).await?)
+    }
+
     async fn entries(&self, items: Vec<Item>, children: bool) -> Result<Overview, Error> {
         let ids: Vec<ItemId> = items.iter().map(|item| item.id).collect();
         let mut tallies = self.store().tally_children(&ids).await?;

@@ -70,6 +70,8 @@ impl Engine {
                 | What::Claimed { .. }
                 | What::CollidesWith { .. }
                 | What::OutOfSight { .. }
+                | What::ChecksFailed { .. }
+                | What::ChecksNotApproved { .. }
                 | What::NeedsCapabilities { .. } => None,
             })
             .collect();

@@ -1,8 +1,8 @@
 //! Waiting for work instead of polling for it.
 //!
-//! Those who want the same stand in line. Only the first few look at the store when something was committed, or now and then
-//! because leases run out without a commit; whoever finds work leaves, and the next one looks. So a thousand who wait cost no
-//! more looks than a few.
+//! Those who want the same stand in line. Only the first few look at the store: when they come to the front, when something
+//! was committed, and when the next lease runs out, which happens without a commit. Whoever finds work leaves, and the next
+//! one looks. So a thousand who wait cost no more looks than a few, and while nothing happens none at all.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -14,11 +14,15 @@ use std::time::Duration;
 use crate::command::{ClaimNext, Offer};
 use crate::engine::{Call, Engine, digest};
 use crate::error::{Error, Kind};
+use crate::store::StoreError;
 
-/// How often the first in line look again without a commit: leases run out without one.
+/// How soon the first in line look again when the store turned them away.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// How often the others do: what suits one agent may not suit the one before it, who holds other work.
+/// How often the first in line look in any case: the clock by which leases end may be set forward. And how often the others
+/// do, while there is work that does not suit the first: it may suit one who holds what it collides with.
 const LOOK_SELDOM: Duration = Duration::from_secs(30);
+/// How long after its end a lease is taken to have run out.
+const AFTERWARDS: Duration = Duration::from_millis(1);
 /// How many of a line look: one would hand out much work slowly, for each commit waits for the disk.
 const LOOKING: usize = 4;
 
@@ -28,8 +32,17 @@ pub(crate) struct WaitingRoom(Mutex<Lines>);
 
 #[derive(Debug, Default)]
 struct Lines {
-    by_wish: BTreeMap<[u8; 32], VecDeque<(u64, Option<Waker>)>>,
+    by_wish: BTreeMap<[u8; 32], Line>,
     tickets: u64,
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    waiting: VecDeque<(u64, Option<Waker>)>,
+    /// How often somebody in it has looked, and was not turned away by the store.
+    looks: u64,
+    /// How much ready work the last of them saw that did not suit.
+    passed_over: usize,
 }
 
 /// A place in a line; left when it is dropped.
@@ -37,6 +50,18 @@ struct Place<'r> {
     room: &'r WaitingRoom,
     wish: [u8; 32],
     ticket: u64,
+    /// How often the line had looked when this place was taken.
+    looks: u64,
+}
+
+/// Why somebody in a line does something.
+enum Turn {
+    /// It is among the first.
+    Front,
+    /// It has stood behind for long.
+    Behind,
+    /// Its patience is over.
+    Over,
 }
 
 impl WaitingRoom {
@@ -48,8 +73,9 @@ impl WaitingRoom {
         let mut lines = self.lines();
         lines.tickets += 1;
         let ticket = lines.tickets;
-        lines.by_wish.entry(wish).or_default().push_back((ticket, None));
-        Place { room: self, wish, ticket }
+        let line = lines.by_wish.entry(wish).or_default();
+        line.waiting.push_back((ticket, None));
+        Place { room: self, wish, ticket, looks: line.looks }
     }
 }
 
@@ -58,13 +84,33 @@ impl Place<'_> {
     fn looks(&self, context: &Context<'_>) -> bool {
         let mut lines = self.room.lines();
         let Some(line) = lines.by_wish.get_mut(&self.wish) else { return true };
-        let Some(at) = line.iter().position(|(ticket, _)| *ticket == self.ticket) else { return true };
+        let Some(at) = line.waiting.iter().position(|(ticket, _)| *ticket == self.ticket) else { return true };
         if at >= LOOKING
-            && let Some((_, waker)) = line.get_mut(at)
+            && let Some((_, waker)) = line.waiting.get_mut(at)
         {
             *waker = Some(context.waker().clone());
         }
         at < LOOKING
+    }
+
+    /// Says that this one has looked, for all in the line, and saw so much work that did not suit.
+    fn has_looked(&self, passed_over: usize) {
+        if let Some(line) = self.room.lines().by_wish.get_mut(&self.wish) {
+            line.looks += 1;
+            line.passed_over = passed_over;
+        }
+    }
+
+    /// Whether there may be work for one who stands behind.
+    fn may_suit(&self) -> bool {
+        self.room.lines().by_wish.get(&self.wish).is_none_or(|line| line.passed_over > 0)
+    }
+
+    /// What is answered when the patience is over: whom the store turned away, while others of the line have looked, hears
+    /// what they have seen.
+    fn answer(&self, tried: Result<Offer, Error>) -> Result<Offer, Error> {
+        let looks = self.room.lines().by_wish.get(&self.wish).map_or(0, |line| line.looks);
+        if tried.is_err() && looks > self.looks { Ok(Offer::nothing(0)) } else { tried }
     }
 }
 
@@ -72,9 +118,9 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         let mut lines = self.room.lines();
         let Some(line) = lines.by_wish.get_mut(&self.wish) else { return };
-        line.retain(|(ticket, _)| *ticket != self.ticket);
-        let next = line.get_mut(LOOKING - 1).and_then(|(_, waker)| waker.take());
-        if line.is_empty() {
+        line.waiting.retain(|(ticket, _)| *ticket != self.ticket);
+        let next = line.waiting.get_mut(LOOKING - 1).and_then(|(_, waker)| waker.take());
+        if line.waiting.is_empty() {
             lines.by_wish.remove(&self.wish);
         }
         drop(lines);
@@ -98,49 +144,90 @@ impl Engine {
         S: Fn(Duration) -> F + Send + Sync,
         F: Future<Output = ()> + Send,
     {
-        if patience.is_zero() {
-            return self.run(call, command).await;
+        let mut tried = self.run(call.clone(), command.clone()).await;
+        if patience.is_zero() || is_final(&tried) {
+            return tried;
         }
         let mut over = pin!(sleep(patience));
-        let mut place = None;
+        let place = self.waiting.enter(digest(&(&command.project, &command.wanted)));
+        let mut head = None;
         loop {
-            // Read before the attempt, so that what is committed after it is seen as a change.
-            let head = self.store().head().await?;
-            let tried = match self.run(call.clone(), command.clone()).await {
-                Ok(offer) if offer.held.is_some() => return Ok(offer),
-                // Whoever has the patience to wait for work waits for the store, too: those in front look for all.
-                Err(error) if error.kind != Kind::Shedding => return Err(error),
-                tried => tried,
-            };
-            let place: &Place<'_> =
-                place.get_or_insert_with(|| self.waiting.enter(digest(&(&command.project, &command.wanted))));
-            let mut changed = pin!(self.store().changed(head));
-            let mut look_again = pin!(sleep(LOOK_AGAIN));
-            let mut look_seldom = pin!(sleep(LOOK_SELDOM));
-            let mut looked = None;
-            let go_on = std::future::poll_fn(|context| {
+            let mut seldom = pin!(sleep(LOOK_SELDOM));
+            let turn = std::future::poll_fn(|context| {
                 if over.as_mut().poll(context).is_ready() {
-                    return Poll::Ready(Ok(false));
+                    return Poll::Ready(Turn::Over);
                 }
-                if !place.looks(context) {
-                    looked = Some(false);
-                    return look_seldom.as_mut().poll(context).map(|()| Ok(true));
+                if place.looks(context) {
+                    return Poll::Ready(Turn::Front);
                 }
-                // Whoever comes to the front may have missed what the one before it left.
-                if looked == Some(false) {
-                    return Poll::Ready(Ok(true));
-                }
-                looked = Some(true);
-                if let Poll::Ready(done) = changed.as_mut().poll(context) {
-                    return Poll::Ready(done.map(|_| true));
-                }
-                look_again.as_mut().poll(context).map(|()| Ok(true))
-            })
-            .await?;
-            if !go_on {
+                seldom.as_mut().poll(context).map(|()| Turn::Behind)
+            });
+            let turn = turn.await;
+            match turn {
+                Turn::Over => return place.answer(tried),
+                Turn::Behind if !place.may_suit() => continue,
+                Turn::Front | Turn::Behind => {}
+            }
+            let until;
+            (until, tried) = self.look(&mut head, &call, &command).await;
+            if is_final(&tried) {
                 return tried;
             }
+            if let Ok(offer) = &tried {
+                place.has_looked(offer.passed_over);
+            }
+            if matches!(turn, Turn::Behind) {
+                continue;
+            }
+            let mut changed = head.map(|head| Box::pin(self.store().changed(head)));
+            let mut again = pin!(sleep(until));
+            let changed = std::future::poll_fn(|context| {
+                if over.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(None);
+                }
+                if let Some(changed) = &mut changed
+                    && let Poll::Ready(done) = changed.as_mut().poll(context)
+                {
+                    return Poll::Ready(Some(done.map(Some)));
+                }
+                again.as_mut().poll(context).map(|()| Some(Ok(None)))
+            });
+            match changed.await {
+                None => return place.answer(tried),
+                Some(Ok(newer)) => head = newer.or(head),
+                Some(Err(StoreError::Overloaded)) => {}
+                Some(Err(error)) => return Err(error.into()),
+            }
         }
+    }
+
+    /// One look for all in a line, and how long it is good for if nothing is committed.
+    async fn look(&self, head: &mut Option<u64>, call: &Call, command: &ClaimNext) -> (Duration, Result<Offer, Error>) {
+        // Both are read before the attempt, so that what is committed after it, or runs out, is seen as a change.
+        let before = async {
+            if head.is_none() {
+                *head = Some(self.store().head().await?);
+            }
+            self.store().next_expiry(&command.project, &self.access().projects).await
+        };
+        let expiry = match before.await {
+            Ok(expiry) => expiry,
+            Err(error) => return (LOOK_AGAIN, Err(error.into())),
+        };
+        let tried = self.run(call.clone(), command.clone()).await;
+        let until = match &tried {
+            Ok(_) => expiry.map_or(LOOK_SELDOM, |left| left.saturating_add(AFTERWARDS).min(LOOK_SELDOM)),
+            Err(_) => LOOK_AGAIN,
+        };
+        (until, tried)
+    }
+}
+
+/// Whether there is no use in waiting. Whoever has the patience to wait for work waits for the store, too.
+fn is_final(tried: &Result<Offer, Error>) -> bool {
+    match tried {
+        Ok(offer) => offer.held.is_some(),
+        Err(error) => error.kind != Kind::Shedding,
     }
 }
 
@@ -184,5 +271,22 @@ mod tests {
         places.clear();
         drop(other);
         assert!(room.lines().by_wish.is_empty(), "nothing is kept of those who left");
+    }
+
+    #[test]
+    fn whom_the_store_turned_away_hears_what_others_of_the_line_have_seen() {
+        let room = WaitingRoom::default();
+        let (front, behind) = (room.enter([1; 32]), room.enter([1; 32]));
+        let turned_away = || Err(Error::from(StoreError::Overloaded));
+        assert!(behind.answer(turned_away()).is_err(), "nobody has looked");
+        room.enter([2; 32]).has_looked(0);
+        assert!(behind.answer(turned_away()).is_err(), "another line has looked");
+        front.has_looked(0);
+        assert!(!behind.may_suit(), "there is nothing");
+        assert_eq!(behind.answer(turned_away()), Ok(Offer::nothing(0)));
+        assert!(room.enter([1; 32]).answer(turned_away()).is_err(), "nobody has looked since this one came");
+        front.has_looked(2);
+        assert!(behind.may_suit(), "two items did not suit the first");
+        assert_eq!(behind.answer(Ok(Offer::nothing(3))), Ok(Offer::nothing(3)), "what it has seen itself");
     }
 }

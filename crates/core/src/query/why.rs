@@ -2,21 +2,25 @@
 
 use serde::Serialize;
 
+use crate::checks::Allowed;
 use crate::engine::Engine;
-use crate::error::Error;
+use crate::error::{Error, Gate};
 use crate::limits;
-use crate::model::{Item, ItemRef, Role};
+use crate::model::{Check, Item, ItemRef, Key, Name, NoteHead, Project, Role};
 use crate::overlap::collision;
 use crate::readiness::{Obstacle, What, obstacles};
-use crate::store::{Around, EdgeReach, Filter, Order, ProjectRef, Scope, SortBy};
+use crate::store::{Around, EdgeReach, Filter, NoteReach, Order, ProjectRef, Scope, SortBy};
 
 /// One item with everything that keeps it from being handed out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Why {
     /// The item.
     pub item: Item,
     /// What stands in the way; empty when it is ready.
     pub obstacles: Vec<Obstacle>,
+    /// Notes that its next move will owe: they keep nobody from taking it, and everybody from moving it on.
+    pub missing_notes: Vec<Name>,
 }
 
 impl Engine {
@@ -35,7 +39,7 @@ impl Engine {
             };
             self.find(&filter).await?.items.iter().map(|item| ItemRef::Id(item.id)).collect()
         };
-        let around = Around { edges: EdgeReach::Named, ..Around::default() };
+        let around = Around { edges: EdgeReach::Named, notes: NoteReach::Heads, briefs: true, ..Around::default() };
         let scope = Scope { project: project.clone(), items: named.clone(), around, busy: true, ..Scope::default() };
         let seen = self.view(&scope).await?;
         let mut reasons = Vec::with_capacity(named.len());
@@ -63,14 +67,49 @@ impl Engine {
                     });
                 }
             }
-            reasons.push(Why { item: item.clone(), obstacles: found });
+            if item.role == Role::Review {
+                let checks = seen.briefs.get(&item.id).map_or(&[][..], |brief| &brief.checks);
+                found.extend(of_checks(checks, self.allowed(), &rules.key(item.number)));
+            }
+            reasons.push(Why {
+                item: item.clone(),
+                obstacles: found,
+                missing_notes: owed(rules, item, seen.heads(item.id)),
+            });
         }
         Ok(reasons)
     }
 }
 
+/// What keeps work in review that its checks would show.
+fn of_checks(checks: &[Check], allowed: &Allowed, key: &Key) -> Vec<Obstacle> {
+    let mut found = Vec::new();
+    let failed = super::inbox::failed(checks);
+    if !failed.is_empty() {
+        let remedy = format!("mend it (`docket check log {key}` says why), then `docket submit {key}` again");
+        found.push(Obstacle { what: What::ChecksFailed { checks: failed }, remedy });
+    }
+    let barred = allowed.barred(checks);
+    if !barred.is_empty() {
+        let remedy = format!("have a person who did not write them approve them: `docket check approve {key}`");
+        found.push(Obstacle { what: What::ChecksNotApproved { checks: barred }, remedy });
+    }
+    found
+}
+
+/// The notes that the next move of an item along its way would be refused for.
+fn owed(rules: &Project, item: &Item, written: &[NoteHead]) -> Vec<Name> {
+    let Some(schema) = rules.schemas.resolve(item).filter(|_| rules.workflow.has_gate(Gate::Notes)) else {
+        return Vec::new();
+    };
+    if rules.workflow.next(item, schema.has_review()).is_none() {
+        return Vec::new();
+    }
+    schema.missing(Some(item.role), written).into_iter().map(|rule| rule.key.clone()).collect()
+}
+
 /// What holds an item up beyond what was shown: its numbers count everything, the edges shown are those to be seen.
-fn out_of_sight(item: &Item, shown: &[Obstacle]) -> Option<Obstacle> {
+pub(super) fn out_of_sight(item: &Item, shown: &[Obstacle]) -> Option<Obstacle> {
     let seen = shown.iter().filter(|obstacle| match obstacle.what {
         What::WaitsFor(_) | What::SupersededBy { .. } | What::DuplicateOf { .. } => true,
         What::Closed
@@ -79,6 +118,8 @@ fn out_of_sight(item: &Item, shown: &[Obstacle]) -> Option<Obstacle> {
         | What::Claimed { .. }
         | What::CollidesWith { .. }
         | What::OutOfSight { .. }
+        | What::ChecksFailed { .. }
+        | What::ChecksNotApproved { .. }
         | What::NeedsCapabilities { .. } => false,
     });
     let all = item.derived.blockers + item.derived.moot;

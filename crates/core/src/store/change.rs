@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::model::{
-    ApiKeyId, Edge, EdgeId, Event, Item, ItemId, Name, Note, NoteId, Project, ProjectId, RequestId, StoredKey,
-    Timestamp,
+    ApiKeyId, Brief, Comment, Edge, EdgeId, Event, Item, ItemId, Link, LinkId, Name, Note, NoteId, Project, ProjectId,
+    Question, RequestId, Run, Session, StoredKey, Text, Timestamp,
 };
+use crate::store::KnowledgeChanges;
 
 /// Names a stored answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,6 +90,35 @@ pub struct ItemChange {
     pub touched: Touched,
 }
 
+/// The open question of an item that moved on without an answer: it is cancelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedQuestion {
+    /// The item.
+    pub item: ItemId,
+    /// Who moved it.
+    pub by: Name,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A session that has not ended, as it shall be. The commit is refused if it has ended since it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionChange {
+    /// The row as it shall be.
+    pub session: Session,
+    /// Whether it ends; otherwise only its heartbeat and its progress are written, which no index holds.
+    pub ends: bool,
+}
+
+/// A run as it shall be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunChange {
+    /// The run.
+    pub run: Run,
+    /// Its log, where it has ended; otherwise what is there stays.
+    pub log: Option<Text>,
+}
+
 /// What one unit of work writes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChangeSet {
@@ -110,6 +140,26 @@ pub struct ChangeSet {
     pub notes: Vec<Note>,
     /// Notes removed.
     pub removed_notes: Vec<NoteId>,
+    /// Briefs written, by item.
+    pub briefs: Vec<(ItemId, Brief)>,
+    /// Questions made or ended, by id.
+    pub questions: Vec<Question>,
+    /// Open questions whose items moved on.
+    pub passed_questions: Vec<PassedQuestion>,
+    /// New comments.
+    pub comments: Vec<Comment>,
+    /// New links.
+    pub links: Vec<Link>,
+    /// Removed links.
+    pub removed_links: Vec<LinkId>,
+    /// What is written of knowledge.
+    pub knowledge: KnowledgeChanges,
+    /// New sessions; after those that end, since an item has one at the most that has not.
+    pub new_sessions: Vec<Session>,
+    /// Sessions that were heard of, or end.
+    pub changed_sessions: Vec<SessionChange>,
+    /// Runs made or changed, by id.
+    pub runs: Vec<RunChange>,
     /// Keys made or changed, by id.
     pub keys: Vec<StoredKey>,
     /// When keys were last used.
@@ -121,6 +171,45 @@ pub struct ChangeSet {
 }
 
 impl ChangeSet {
+    /// Whether there is nothing in it but changed items and the record of that.
+    pub(super) fn is_of_changed_items(&self) -> bool {
+        // Taken apart by name: what is added later has to be looked at too.
+        let Self {
+            projects,
+            next_numbers,
+            new_items,
+            changed_items: _,
+            removed_items,
+            new_edges,
+            removed_edges,
+            notes,
+            removed_notes,
+            briefs,
+            questions,
+            passed_questions,
+            comments,
+            links,
+            removed_links,
+            knowledge,
+            new_sessions,
+            // Signs of life of their own: what was shown of other sessions stays true.
+            changed_sessions,
+            runs,
+            keys,
+            keys_used,
+            events: _,
+            answer,
+        } = self;
+        let items = new_items.is_empty() && removed_items.is_empty() && next_numbers.is_empty() && projects.is_empty();
+        let edges = new_edges.is_empty() && removed_edges.is_empty();
+        let notes = notes.is_empty() && removed_notes.is_empty();
+        let briefs = briefs.is_empty() && questions.is_empty() && passed_questions.is_empty();
+        let talk = runs.is_empty() && comments.is_empty() && links.is_empty() && removed_links.is_empty();
+        let sessions = new_sessions.is_empty() && changed_sessions.iter().all(|change| !change.ends);
+        let keys = keys.is_empty() && keys_used.is_empty();
+        items && edges && notes && briefs && talk && sessions && knowledge.is_empty() && keys && answer.is_none()
+    }
+
     /// Adds what a later unit decided over a slice that [followed](super::Slice::follow) this one.
     pub fn append(&mut self, later: Self) {
         let Self {
@@ -133,6 +222,16 @@ impl ChangeSet {
             removed_edges,
             notes,
             removed_notes,
+            briefs,
+            questions,
+            passed_questions,
+            comments,
+            links,
+            removed_links,
+            knowledge,
+            new_sessions,
+            changed_sessions,
+            runs,
             events,
             answer,
             keys,
@@ -155,6 +254,16 @@ impl ChangeSet {
         self.removed_edges.extend(removed_edges);
         self.notes.extend(notes);
         self.removed_notes.extend(removed_notes);
+        self.briefs.extend(briefs);
+        self.questions.extend(questions);
+        self.passed_questions.extend(passed_questions);
+        self.comments.extend(comments);
+        self.links.extend(links);
+        self.removed_links.extend(removed_links);
+        self.knowledge.append(knowledge);
+        self.new_sessions.extend(new_sessions);
+        self.changed_sessions.extend(changed_sessions);
+        self.runs.extend(runs);
         self.events.extend(events);
         self.answer = answer.or(self.answer.take());
         self.keys.extend(keys);

@@ -3,10 +3,16 @@
 use serde::{Deserialize, Deserializer};
 
 use crate::access::Profile;
-use crate::model::{EdgeKind, Outcome, Priority, Role, Verb};
+use crate::model::{EdgeKind, EntryTie, Outcome, Priority, QuestionState, Role, RunState, SessionState, Source, Verb};
 
 /// The role that closes an item, as SQL spells it in conditions that an index relies on.
 pub const TERMINAL: i64 = 4;
+/// The state of a question that waits for an answer.
+pub const OPEN_QUESTION: i64 = 0;
+/// The state of a session that has not ended.
+pub const ACTIVE_SESSION: i64 = 0;
+/// Runs `r` that wait or are being made, as SQL spells it in conditions that an index relies on.
+pub const OPEN_RUNS: &str = "r.state < 2";
 /// The edge kind that holds work up.
 pub const BLOCKS: i64 = 0;
 
@@ -64,6 +70,50 @@ impl Coded for Outcome {
     }
 }
 
+impl Coded for QuestionState {
+    const WHAT: &'static str = "state of a question";
+    const ALL: &'static [Self] = &[Self::Open, Self::Answered, Self::Cancelled];
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Open => OPEN_QUESTION,
+            Self::Answered => 1,
+            Self::Cancelled => 2,
+        }
+    }
+}
+
+impl Coded for SessionState {
+    const WHAT: &'static str = "state of a session";
+    const ALL: &'static [Self] = &SessionState::ALL;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Active => ACTIVE_SESSION,
+            Self::Finished => 1,
+            Self::Cancelled => 2,
+            Self::Lost => 3,
+        }
+    }
+}
+
+impl Coded for RunState {
+    const WHAT: &'static str = "state of a run";
+    const ALL: &'static [Self] = &Self::STORED;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Queued => 0,
+            Self::Running => 1,
+            Self::Passed => 2,
+            Self::Failed => 3,
+            Self::Cancelled => 4,
+            // Never stored.
+            Self::Lost => 5,
+        }
+    }
+}
+
 impl Coded for Priority {
     const WHAT: &'static str = "priority";
     const ALL: &'static [Self] = &[Self::High, Self::Medium, Self::Low];
@@ -106,6 +156,32 @@ impl Coded for EdgeKind {
     }
 }
 
+impl Coded for Source {
+    const WHAT: &'static str = "source of an entry";
+    const ALL: &'static [Self] = &Source::ALL;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Person => 0,
+            Self::Agent => 1,
+            Self::TaskCompletion => 2,
+            Self::Import => 3,
+        }
+    }
+}
+
+impl Coded for EntryTie {
+    const WHAT: &'static str = "link of an entry";
+    const ALL: &'static [Self] = &EntryTie::ALL;
+
+    fn code(self) -> i64 {
+        match self {
+            Self::Produced => 0,
+            Self::Used => 1,
+        }
+    }
+}
+
 impl Coded for Verb {
     const WHAT: &'static str = "verb";
     const ALL: &'static [Self] = &Verb::ALL;
@@ -124,6 +200,29 @@ impl Coded for Verb {
             Self::Unlinked => 9,
             Self::Removed => 10,
             Self::KeySet => 11,
+            Self::Briefed => 12,
+            Self::Verified => 13,
+            Self::Asked => 14,
+            Self::Answered => 15,
+            Self::Withdrawn => 16,
+            Self::Commented => 17,
+            Self::Attached => 18,
+            Self::Detached => 19,
+            Self::Learned => 40,
+            Self::Revised => 41,
+            Self::Reviewed => 42,
+            Self::Forgotten => 43,
+            Self::Cited => 44,
+            Self::Uncited => 45,
+            Self::SessionBegun => 30,
+            Self::SessionBeat => 31,
+            Self::SessionEnded => 32,
+            Self::ChecksSet => 20,
+            Self::ChecksApproved => 21,
+            Self::Attested => 22,
+            Self::RunsOrdered => 23,
+            Self::RunTaken => 24,
+            Self::RunEnded => 25,
         }
     }
 }

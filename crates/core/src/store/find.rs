@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ProjectRef, ScanRows, Visible};
-use crate::model::{Item, ItemId, Name, Priority, Role, Tag, Timestamp, Verb};
+use crate::model::{
+    Complexity, Item, ItemId, Name, Priority, Role, SessionId, SessionState, Tag, Timestamp, Title, Verb,
+};
 
 /// Whether and how an item is claimed.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -49,7 +51,7 @@ pub enum Order {
 }
 
 /// From and to, both exclusive; open where nothing is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TimeRange {
     /// Later than this.
     pub after: Option<Timestamp>,
@@ -57,8 +59,44 @@ pub struct TimeRange {
     pub before: Option<Timestamp>,
 }
 
+/// A place in a list: right after an item, by what the list is ordered by. It stays where it is, whatever becomes of the
+/// item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place(
+    /// What the list is ordered by, as the item had it.
+    pub Mark,
+    /// What tells it from its equals.
+    pub Tie,
+);
+
+/// What a list is ordered by, as one item has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mark {
+    /// Its title.
+    Title(Title),
+    /// Its priority.
+    Priority(Priority),
+    /// Its complexity.
+    Complexity(Option<Complexity>),
+    /// Nothing but the order in which items were made.
+    Created,
+    /// When it was last changed.
+    Modified(Timestamp),
+}
+
+/// What tells equals apart, in the order in which they were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Tie {
+    /// Within one project: the number.
+    Number(u32),
+    /// Over several: the id.
+    Id(ItemId),
+}
+
 /// Which items a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Filter {
     /// In a project that may be seen; the engine fills this in.
     pub visible: Visible,
@@ -90,16 +128,53 @@ pub struct Filter {
     pub claim: Option<ClaimState>,
     /// Held up by open blockers, or not.
     pub blocked: Option<bool>,
+    /// With something that waits for a person, or nothing.
+    pub inbox: Option<bool>,
+    /// Held by this agent, by a claim that is live.
+    pub held_by: Option<Name>,
     /// The order.
     pub sort: SortBy,
     /// Which way it runs.
     pub order: Order,
     /// How many; 0 asks for the count alone.
     pub limit: usize,
-    /// How many to leave out at the beginning.
+    /// Only what comes after this place: where the page before ended. The count is of all.
+    pub after: Option<Place>,
+    /// How many to leave out at the beginning. What is put in or taken out meanwhile shifts what follows.
     pub offset: usize,
     /// Whether the count of all matches is wanted.
     pub count: bool,
+}
+
+impl Filter {
+    /// The place of an item in this list.
+    pub fn place(&self, item: &Item) -> Place {
+        let mark = match self.sort {
+            SortBy::Title => Mark::Title(item.title.clone()),
+            SortBy::Priority => Mark::Priority(item.priority),
+            SortBy::Complexity => Mark::Complexity(item.complexity),
+            SortBy::CreatedAt => Mark::Created,
+            SortBy::ModifiedAt => Mark::Modified(item.modified_at),
+        };
+        let tie = match self.project {
+            ProjectRef::Any => Tie::Id(item.id),
+            ProjectRef::Id(_) | ProjectRef::Slug(_) => Tie::Number(item.number),
+        };
+        Place(mark, tie)
+    }
+
+    /// Whether this is a place of this list, and not of one that is ordered otherwise.
+    pub fn has(&self, place: &Place) -> bool {
+        let ordered = matches!(
+            (self.sort, &place.0),
+            (SortBy::Title, Mark::Title(_))
+                | (SortBy::Priority, Mark::Priority(_))
+                | (SortBy::Complexity, Mark::Complexity(_))
+                | (SortBy::CreatedAt, Mark::Created)
+                | (SortBy::ModifiedAt, Mark::Modified(_))
+        );
+        ordered && matches!(place.1, Tie::Id(_)) == (self.project == ProjectRef::Any)
+    }
 }
 
 /// A page of items.
@@ -139,7 +214,7 @@ pub struct ChildTally {
 }
 
 /// Which events a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EventFilter {
     /// In a project that may be seen, with the other end in one too; the engine fills this in.
     pub visible: Visible,
@@ -151,10 +226,31 @@ pub struct EventFilter {
     pub verbs: Vec<Verb>,
     /// After this number.
     pub after: Option<u64>,
+    /// Before this number.
+    pub before: Option<u64>,
     /// Later than this.
     pub since: Option<Timestamp>,
     /// The newest first.
     pub newest_first: bool,
+    /// How many.
+    pub limit: usize,
+}
+
+/// Which sessions a list holds, the newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SessionFilter {
+    /// In a project that may be seen; the engine fills this in.
+    pub visible: Visible,
+    /// In this project.
+    pub project: ProjectRef,
+    /// On this item.
+    pub item: Option<ItemId>,
+    /// Of this agent.
+    pub actor: Option<Name>,
+    /// In one of these states; in any when empty.
+    pub states: Vec<SessionState>,
+    /// Begun before this one.
+    pub before: Option<SessionId>,
     /// How many.
     pub limit: usize,
 }
@@ -168,6 +264,37 @@ pub enum ScanTable {
     Edges,
     /// Notes.
     Notes,
+    /// Briefs.
+    Briefs,
+    /// Questions.
+    Questions,
+    /// Comments.
+    Comments,
+    /// Links.
+    Links,
+    /// Entries of the knowledge.
+    Entries,
+    /// Links of entries, by entry and item.
+    EntryLinks,
+    /// Sessions.
+    Sessions,
+}
+
+/// Which runs are shown, the newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// The projects that the caller may see.
+    pub visible: Visible,
+    /// Only those of this project.
+    pub project: ProjectRef,
+    /// Only those of this item.
+    pub item: Option<ItemId>,
+    /// Only those that wait or run, the oldest first.
+    pub open_only: bool,
+    /// How many are passed over.
+    pub offset: usize,
+    /// How many are shown.
+    pub limit: usize,
 }
 
 /// A page of a scan.

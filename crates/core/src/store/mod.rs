@@ -7,22 +7,30 @@
 mod change;
 pub mod code;
 mod find;
+mod knowledge;
+pub mod row;
 mod scope;
 mod slice;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
-pub use change::{AnswerKey, ChangeSet, ItemChange, StoredAnswer, Touched};
+pub use change::{AnswerKey, ChangeSet, ItemChange, PassedQuestion, RunChange, SessionChange, StoredAnswer, Touched};
 pub use find::{
-    ChildTally, ClaimState, ClaimTally, EventFilter, Filter, Found, Order, ScanPage, ScanTable, SortBy, TimeRange,
+    ChildTally, ClaimState, ClaimTally, EventFilter, Filter, Found, Mark, Order, Place, RunFilter, ScanPage, ScanTable,
+    SessionFilter, SortBy, Tie, TimeRange,
+};
+pub use knowledge::{
+    EntryChange, EntryFilter, Heading, KnowledgeChanges, KnowledgeReach, KnowledgeSeen, Library, Listed, Making,
+    MakingChange, NewVector, Posting, Postings, Sketch, Sketches, Walked, bits_of, bytes_of, facet, numbers_of,
 };
 pub use scope::{Around, Candidates, EdgeReach, KeyReach, NoteReach, ProjectRef, Scope, Visible};
 pub use slice::{Busy, Capped, Resolution, Slice, WaitEdge, WaitGraph};
 
 use crate::error::{Code, Error, Kind, Reason};
-use crate::model::{Event, Item, ItemId, Note, NoteId, Project};
+use crate::model::{Event, Item, ItemId, Note, NoteId, Project, Run, RunId, SessionId};
 
 /// What a unit of work wants after it has seen a slice.
 #[derive(Debug)]
@@ -46,7 +54,7 @@ pub trait Unit: Send + 'static {
 
 /// A database that holds Docket's rows.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: Library + Send + Sync + 'static {
     /// Runs a unit to its commit. When this returns `Ok` the change set is durable.
     async fn execute(&self, unit: Box<dyn Unit>) -> Result<(), StoreError>;
 
@@ -62,23 +70,50 @@ pub trait Store: Send + Sync + 'static {
     /// How many claims are live and expired in a project, or in all that may be seen.
     async fn tally_claims(&self, project: &ProjectRef, visible: &Visible) -> Result<ClaimTally, StoreError>;
 
+    /// How long it is until the next live claim runs out by itself, in a project or in all that may be seen; none when no
+    /// live claim does.
+    async fn next_expiry(&self, project: &ProjectRef, visible: &Visible) -> Result<Option<Duration>, StoreError>;
+
     /// Whole notes by id, in projects that may be seen.
     async fn notes(&self, ids: &[NoteId], visible: &Visible) -> Result<Vec<Note>, StoreError>;
 
     /// Events in commit order.
     async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, StoreError>;
 
+    /// Sessions that match a filter, the newest first, by name alone: a scope shows them with their items.
+    async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionId>, StoreError>;
+
     /// The number of the newest event.
     async fn head(&self) -> Result<u64, StoreError>;
 
+    /// Whether it can be read and written now.
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.head().await.map(drop)
+    }
+
     /// Returns when there is an event newer than `after`, whichever process committed it. Never misses one.
     async fn changed(&self, after: u64) -> Result<u64, StoreError>;
+
+    /// A number that is another one as soon as it is known that keys may have changed, whichever process changed them. The
+    /// database is asked nothing for it; none when nothing can be known without asking.
+    fn keys_mark(&self) -> Option<u64> {
+        None
+    }
+
+    /// Runs of checks, the newest first.
+    async fn runs(&self, filter: &RunFilter) -> Result<Vec<Run>, StoreError>;
+
+    /// What a run said, if it may be seen and has ended.
+    async fn run_log(&self, run: RunId, visible: &Visible) -> Result<Option<String>, StoreError>;
 
     /// All projects, by slug.
     async fn projects(&self) -> Result<Vec<Project>, StoreError>;
 
     /// Every row of a table in a stable order, a page at a time: for export and for `doctor`.
     async fn scan(&self, table: ScanTable, after: Option<String>) -> Result<ScanPage, StoreError>;
+
+    /// How often the database was asked anything so far, for reading and for writing: for whoever watches over a server.
+    fn asked(&self) -> u64;
 }
 
 /// What a scan returns, by table.
@@ -90,6 +125,20 @@ pub enum ScanRows {
     Edges(Vec<crate::model::Edge>),
     /// Notes.
     Notes(Vec<Note>),
+    /// Briefs.
+    Briefs(Vec<(ItemId, crate::model::Brief)>),
+    /// Questions.
+    Questions(Vec<crate::model::Question>),
+    /// Comments.
+    Comments(Vec<crate::model::Comment>),
+    /// Links.
+    Links(Vec<crate::model::Link>),
+    /// Entries of the knowledge.
+    Entries(Vec<crate::model::Entry>),
+    /// Links of entries.
+    EntryLinks(Vec<crate::model::EntryLink>),
+    /// Sessions.
+    Sessions(Vec<crate::model::Session>),
 }
 
 /// Why a store could not do it. The detail is for the log, never for a caller.
@@ -110,6 +159,9 @@ pub enum StoreError {
     /// The database cannot be written.
     #[error("the store is read-only")]
     ReadOnly(#[source] Option<Detail>),
+    /// The server takes no writes now: it is a standby, or keeps everybody from writing.
+    #[error("the database server takes no writes now")]
+    Standby(#[source] Option<Detail>),
     /// What is stored contradicts itself.
     #[error("the store is damaged")]
     Corrupt(#[source] Option<Detail>),
@@ -146,6 +198,7 @@ impl From<StoreError> for Error {
             StoreError::Overloaded => (Kind::Shedding, Reason::StoreBusy, Some(250)),
             StoreError::Full(_) => (Kind::Transient, Reason::StoreFull, None),
             StoreError::ReadOnly(_) => (Kind::Permanent, Reason::StoreReadOnly, None),
+            StoreError::Standby(_) => (Kind::Transient, Reason::StoreReadOnly, Some(1000)),
             StoreError::Corrupt(_) => (Kind::Permanent, Reason::StoreCorrupt, None),
             StoreError::Newer { .. } => (Kind::Permanent, Reason::StoreNewer, None),
             StoreError::Foreign => (Kind::Permanent, Reason::StoreForeign, None),

@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::limits;
-use crate::model::{ApiKey, ApiKeyId, EdgeId, Handle, ItemId, ItemRef, Name, NoteId, ProjectId, Role, Slug, Tag};
-use crate::store::AnswerKey;
+use crate::model::{
+    ApiKey, ApiKeyId, EdgeId, Handle, ItemId, ItemRef, LinkId, Name, NoteId, ProjectId, QuestionId, Role, RunId,
+    SessionId, Slug, Tag,
+};
+use crate::store::{AnswerKey, KnowledgeReach};
 
 /// How a project is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -26,6 +29,8 @@ pub enum EdgeReach {
     /// None.
     #[default]
     None,
+    /// None, but how many touch each of the named items.
+    Counted,
     /// Those that touch the named items, with the items at their other ends.
     Named,
     /// Those that touch any item shown, with the items at their other ends.
@@ -54,6 +59,8 @@ pub enum KeyReach {
     Ids(Vec<ApiKeyId>),
     /// The one whose secret begins like this.
     Handle(Handle),
+    /// One that was not revoked, if there is any.
+    Standing,
     /// All of them.
     All,
 }
@@ -65,6 +72,7 @@ impl KeyReach {
             Self::None => false,
             Self::Ids(ids) => ids.contains(&key.id),
             Self::Handle(handle) => key.handle == *handle,
+            Self::Standing => key.revoked_at.is_none(),
             Self::All => true,
         }
     }
@@ -72,6 +80,7 @@ impl KeyReach {
 
 /// What is shown around the named items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 pub struct Around {
     /// Every ancestor.
     pub ancestors: bool,
@@ -87,6 +96,18 @@ pub struct Around {
     pub waits: bool,
     /// Everything connected with the named items by `blocks` edges, in both directions.
     pub component: bool,
+    /// Briefs, of every item shown before edges reached further.
+    pub briefs: bool,
+    /// The newest question on each named item.
+    pub questions: bool,
+    /// The newest comments on each named item, this many at the most.
+    pub comments: Option<usize>,
+    /// Links of the named items.
+    pub links: bool,
+    /// The newest session on each named item.
+    pub sessions: bool,
+    /// Runs of checks of the named items that wait or run.
+    pub open_runs: bool,
 }
 
 /// Ready work to choose from, the best first.
@@ -106,10 +127,21 @@ pub struct Candidates {
     pub include_claimed: bool,
     /// Only items that find-and-claim may hand out; otherwise all without open blockers.
     pub offered_only: bool,
-    /// Only what comes after this place: the rank and number of the last one seen.
-    pub after: Option<(i64, u32)>,
+    /// Only what comes after this place: the rank, number and project of the last one seen. Several projects have items
+    /// of one number.
+    pub after: Option<(i64, u32, ProjectId)>,
     /// How many.
     pub limit: usize,
+}
+
+impl Candidates {
+    /// Whether both ask for the same work, however much of it.
+    fn is_like(&self, other: &Self) -> bool {
+        let Self { role, parent, under, tags, item_type, include_claimed, offered_only, after, limit: _ } = self;
+        (role, parent, under, tags) == (&other.role, &other.parent, &other.under, &other.tags)
+            && (item_type, include_claimed) == (&other.item_type, &other.include_claimed)
+            && (offered_only, after) == (&other.offered_only, &other.after)
+    }
 }
 
 /// The projects that a caller may see; `None` is all of them.
@@ -134,6 +166,16 @@ pub struct Scope {
     pub edge_ids: Vec<EdgeId>,
     /// Notes named by the caller, with their items.
     pub note_ids: Vec<NoteId>,
+    /// Questions named by the caller, with their items.
+    pub question_ids: Vec<QuestionId>,
+    /// Links named by the caller, with their items.
+    pub link_ids: Vec<LinkId>,
+    /// Knowledge.
+    pub knowledge: KnowledgeReach,
+    /// Sessions named by the caller, with their items.
+    pub session_ids: Vec<SessionId>,
+    /// Runs named by the caller.
+    pub run_ids: Vec<RunId>,
     /// Items that these agents hold a claim on, live or not, in the project.
     pub held_by: Vec<Name>,
     /// Ready work.
@@ -150,17 +192,14 @@ impl Scope {
     /// Widens this scope so that its slice serves another unit of work too: both choose from the same ready work, for
     /// agents of their own. Says no, and stays as it was, where one slice cannot serve both.
     pub fn join(&mut self, other: &Self) -> bool {
-        let (Some(mine), Some(theirs)) = (&self.candidates, &other.candidates) else { return false };
-        let alike = Self {
-            candidates: Some(Candidates { limit: mine.limit, ..theirs.clone() }),
-            held_by: self.held_by.clone(),
-            ..other.clone()
-        };
-        let room = mine.limit < limits::CANDIDATES_MOST;
+        if !self.session_ids.is_empty() {
+            return self.join_sessions(other);
+        }
+        let room = self.candidates.as_ref().is_some_and(|mine| mine.limit < limits::CANDIDATES_MOST);
         // An agent who asks twice gives up the older of two claims: for the second time it is clear which that is.
         let others = other.held_by.iter().all(|agent| !self.held_by.contains(agent));
         // What was answered under a request's name is shown to that request alone.
-        if *self != alike || self.answer.is_some() || !room || !others {
+        if !room || !others || self.answer.is_some() || !self.is_like(other) {
             return false;
         }
         if let Some(mine) = &mut self.candidates {
@@ -168,5 +207,62 @@ impl Scope {
         }
         self.held_by.extend_from_slice(&other.held_by);
         true
+    }
+
+    /// The same for signs of life: each is of a session of its own, and of nothing else.
+    fn join_sessions(&mut self, other: &Self) -> bool {
+        let room = self.session_ids.len() + other.session_ids.len() <= limits::BEATS_TOGETHER;
+        let others = !other.session_ids.is_empty() && other.session_ids.iter().all(|id| !self.session_ids.contains(id));
+        // What is named, picked or held beside them could be of the same item.
+        let alone = self.items.is_empty() && self.candidates.is_none() && self.held_by.is_empty();
+        if !room || !others || !alone || self.answer.is_some() || !other.held_by.is_empty() || !self.is_like(other) {
+            return false;
+        }
+        self.session_ids.extend_from_slice(&other.session_ids);
+        true
+    }
+
+    /// Whether two scopes differ in nothing but whose claims and sessions are shown and how much ready work.
+    fn is_like(&self, other: &Self) -> bool {
+        // Taken apart by name: a field added later has to be compared too.
+        let Self {
+            visible,
+            project,
+            every_project,
+            items,
+            around,
+            edge_ids,
+            note_ids,
+            question_ids,
+            link_ids,
+            knowledge,
+            session_ids,
+            run_ids,
+            held_by: _,
+            candidates,
+            busy,
+            keys,
+            answer,
+        } = self;
+        let alike = match (candidates, &other.candidates) {
+            (Some(mine), Some(theirs)) => mine.is_like(theirs),
+            (mine, theirs) => mine == theirs,
+        };
+        alike
+            && *visible == other.visible
+            && *project == other.project
+            && *every_project == other.every_project
+            && *items == other.items
+            && *around == other.around
+            && *edge_ids == other.edge_ids
+            && *note_ids == other.note_ids
+            && *question_ids == other.question_ids
+            && *link_ids == other.link_ids
+            && *knowledge == other.knowledge
+            && session_ids.is_empty() == other.session_ids.is_empty()
+            && *run_ids == other.run_ids
+            && *busy == other.busy
+            && *keys == other.keys
+            && *answer == other.answer
     }
 }

@@ -7,10 +7,10 @@ use crate::access::Access;
 use crate::error::{Error, Reason, echo};
 use crate::limits;
 use crate::model::{
-    ApiKeyId, Edge, EdgeId, Item, ItemId, ItemRef, Key, Name, Note, NoteHead, Project, ProjectId, Role, StoredKey,
-    Timestamp,
+    ApiKeyId, Brief, Comment, Edge, EdgeId, Item, ItemId, ItemRef, Key, Link, LinkId, Name, Note, NoteHead, Project,
+    ProjectId, Question, QuestionId, Role, Run, RunId, Session, SessionId, StoredKey, Timestamp,
 };
-use crate::store::{ChangeSet, ItemChange, StoredAnswer};
+use crate::store::{ChangeSet, ItemChange, KnowledgeSeen, StoredAnswer};
 
 /// A list that may have been cut short. A cut list never decides a gate in the caller's favour.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,10 +103,26 @@ pub struct Slice {
     pub subtree: Capped<ItemId>,
     /// Edges shown.
     pub edges: BTreeMap<EdgeId, Edge>,
+    /// How many edges touch an item, shown or not, for the named ones where that was asked for.
+    pub degrees: BTreeMap<ItemId, usize>,
     /// Notes shown, without bodies, by item.
     pub note_heads: BTreeMap<ItemId, Vec<NoteHead>>,
     /// Notes shown with bodies.
     pub notes: Vec<Note>,
+    /// Briefs shown.
+    pub briefs: BTreeMap<ItemId, Brief>,
+    /// Questions shown: those that were named, and the newest of the named items.
+    pub questions: BTreeMap<QuestionId, Question>,
+    /// Comments shown, the newest first, by item.
+    pub comments: BTreeMap<ItemId, Capped<Comment>>,
+    /// Links shown, the oldest first.
+    pub links: BTreeMap<LinkId, Link>,
+    /// Knowledge shown.
+    pub knowledge: KnowledgeSeen,
+    /// Sessions shown: those that were named, and the newest of the named items.
+    pub sessions: BTreeMap<SessionId, Session>,
+    /// Runs shown.
+    pub runs: BTreeMap<RunId, Run>,
     /// What the named items wait for.
     pub waits: Option<WaitGraph>,
     /// `blocks` edges connected with the named items.
@@ -157,6 +173,16 @@ impl Slice {
         self.note_heads.get(&item).map_or(&[], Vec::as_slice)
     }
 
+    /// The newest question on an item.
+    pub fn question_of(&self, item: ItemId) -> Option<&Question> {
+        self.questions.values().filter(|question| question.item == item).max_by_key(|question| question.id)
+    }
+
+    /// The newest session on an item.
+    pub fn session_of(&self, item: ItemId) -> Option<&Session> {
+        self.sessions.values().filter(|session| session.item == item).max_by_key(|session| session.id)
+    }
+
     /// Ancestors of an item, the root first.
     pub fn ancestors(&self, item: &Item) -> Vec<&Item> {
         let mut chain = Vec::new();
@@ -175,19 +201,19 @@ impl Slice {
     /// Takes in what a unit decided over this slice, so that the next can be decided over it as if it had been loaded
     /// after the first. Says no where it cannot show that: only claims that were placed can be followed.
     pub fn follow(&mut self, changes: &ChangeSet) -> bool {
-        let mut rest = changes.clone();
-        rest.events.clear();
-        let claims = std::mem::take(&mut rest.changed_items);
         let placed = |change: &ItemChange| {
             // A claim that ended would make its item ready work again.
             change.item.claim.is_some()
                 && !change.touched.needs_another_look()
                 && self.items.contains_key(&change.item.id)
         };
-        if rest != ChangeSet::default() || !claims.iter().all(placed) {
+        if !changes.is_of_changed_items() || !changes.changed_items.iter().all(placed) {
             return false;
         }
-        for ItemChange { item, .. } in claims {
+        for change in &changes.changed_sessions {
+            self.sessions.insert(change.session.id, change.session.clone());
+        }
+        for ItemChange { item, .. } in &changes.changed_items {
             if !(item.touches.is_empty() && item.needs.is_empty()) {
                 self.busy.retain(|busy| busy.item != item.id);
                 self.busy.push(Busy { item: item.id, touches: item.touches.clone(), needs: item.needs.clone() });
@@ -196,7 +222,7 @@ impl Slice {
             if !self.held.contains(&item.id) {
                 self.held.push(item.id);
             }
-            self.items.insert(item.id, item);
+            self.items.insert(item.id, item.clone());
         }
         true
     }
@@ -208,6 +234,14 @@ impl Slice {
         }
         self.items.retain(|_, item| access.sees(item.project));
         let items = &self.items;
+        self.briefs.retain(|item, _| items.contains_key(item));
+        self.questions.retain(|_, question| items.contains_key(&question.item));
+        self.comments.retain(|item, _| items.contains_key(item));
+        self.links.retain(|_, link| items.contains_key(&link.item));
+        self.knowledge.entries.retain(|_, entry| access.sees(entry.project));
+        let entries = &self.knowledge.entries;
+        self.knowledge.links.retain(|link| entries.contains_key(&link.entry));
+        self.sessions.retain(|_, session| items.contains_key(&session.item));
         self.edges.retain(|_, edge| items.contains_key(&edge.from) && items.contains_key(&edge.to));
         self.projects.retain(|id, _| access.sees(*id));
         self.next_numbers.retain(|id, _| access.sees(*id));
@@ -231,6 +265,14 @@ impl Slice {
         self.held.extend(more.held);
         self.passed_over += self.candidates.rows.len();
         self.candidates = more.candidates;
+        self.degrees.extend(more.degrees);
+        self.briefs.extend(more.briefs);
+        self.questions.extend(more.questions);
+        self.comments.extend(more.comments);
+        self.links.extend(more.links);
+        self.knowledge.absorb(more.knowledge);
+        self.sessions.extend(more.sessions);
+        self.runs.extend(more.runs);
         self.busy.extend(more.busy);
         self.keys.extend(more.keys);
         self.answer = self.answer.take().or(more.answer);

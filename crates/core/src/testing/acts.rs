@@ -1,5 +1,8 @@
 //! Things somebody might do, chosen at random, to be done to a world of plain rows and to a real store alike.
 
+mod contract;
+mod session;
+
 use std::collections::BTreeMap;
 
 use super::{World, name, required, title};
@@ -9,7 +12,7 @@ use crate::command::{
 };
 use crate::engine::{Call, Command};
 use crate::error::Error;
-use crate::model::{Complexity, EdgeKind, ItemId, ItemRef, Priority, Role, Text, Trigger, Ttl};
+use crate::model::{Complexity, EdgeKind, ItemId, ItemRef, Priority, QuestionId, Role, SessionId, Text, Trigger, Ttl};
 use crate::store::ProjectRef;
 use crate::workflow::{Schema, Schemas, Target, Workflow};
 
@@ -34,6 +37,19 @@ pub enum Act {
     Remove { item: usize, recursive: bool },
     CloseTree { item: usize, cancel: bool },
     Pass { seconds: u32 },
+    Brief { item: usize, criteria: u8, replace: bool, who: usize },
+    Verify { item: usize, criterion: u32, passed: bool, human: bool, who: usize },
+    Ask { item: usize, who: usize },
+    Answer { item: usize, withdraw: bool },
+    Flag { item: usize, on: bool },
+    Remark { item: usize, who: usize },
+    Begin { item: usize, who: usize },
+    StartNext { who: usize },
+    Finish { item: usize, passed: bool, preview: bool, who: usize },
+    CloseWhole { item: usize, cancel: bool },
+    BeginSession { item: usize, who: usize },
+    Heartbeat { item: usize, percent: Option<u8>, who: usize },
+    EndSession { item: usize, cancel: bool, who: usize },
 }
 
 /// Who acts: nobody in particular, or one of three.
@@ -51,6 +67,10 @@ pub trait Stage {
     fn items(&self) -> Vec<ItemId>;
     /// The workflow.
     fn workflow(&self) -> Workflow;
+    /// The newest question on an item.
+    fn question_on(&self, item: ItemId) -> Option<QuestionId>;
+    /// The newest session on an item.
+    fn session_on(&self, item: ItemId) -> Option<SessionId>;
     /// Lets time pass.
     fn pass(&mut self, seconds: u32);
     /// The project.
@@ -76,6 +96,14 @@ impl Stage for World {
 
     fn workflow(&self) -> Workflow {
         self.projects.values().next().map_or_else(Workflow::standard, |project| project.workflow.clone())
+    }
+
+    fn question_on(&self, item: ItemId) -> Option<QuestionId> {
+        self.questions.values().filter(|question| question.item == item).map(|question| question.id).max()
+    }
+
+    fn session_on(&self, item: ItemId) -> Option<SessionId> {
+        self.sessions.values().filter(|session| session.item == item).map(|session| session.id).max()
     }
 
     fn pass(&mut self, seconds: u32) {
@@ -122,7 +150,7 @@ impl Act {
     pub fn random(dice: &mut Dice) -> Self {
         let (item, who) = (dice.index(12), dice.index(AGENTS.len()));
         let trigger = Trigger::USER[dice.index(Trigger::USER.len())];
-        match dice.roll(32) {
+        match dice.roll(54) {
             0..=4 => Self::Create {
                 parent: dice.flip().then(|| dice.index(12)),
                 priority: u8::try_from(dice.roll(3)).unwrap_or(0),
@@ -147,6 +175,26 @@ impl Act {
             28 => Self::Unlink { item },
             29 => Self::Remove { item, recursive: dice.flip() },
             30 => Self::CloseTree { item, cancel: dice.flip() },
+            31..=33 => {
+                Self::Brief { item, criteria: u8::try_from(dice.roll(8)).unwrap_or(0), replace: dice.flip(), who }
+            }
+            34..=37 => {
+                let criterion = u32::try_from(dice.roll(4)).unwrap_or(0) + 1;
+                Self::Verify { item, criterion, passed: dice.roll(4) > 0, human: dice.flip(), who }
+            }
+            38 => Self::Ask { item, who },
+            39 => Self::Answer { item, withdraw: dice.flip() },
+            40 => Self::Flag { item, on: dice.flip() },
+            41 => Self::Remark { item, who },
+            42 if dice.flip() => Self::Begin { item, who },
+            42 => Self::StartNext { who },
+            43 => Self::Finish { item, passed: dice.flip(), preview: dice.roll(3) == 0, who },
+            44 => Self::CloseWhole { item, cancel: dice.flip() },
+            45..=48 => Self::BeginSession { item, who },
+            49..=51 => {
+                Self::Heartbeat { item, percent: dice.flip().then(|| u8::try_from(dice.roll(101)).unwrap_or(0)), who }
+            }
+            52 => Self::EndSession { item, cancel: dice.flip(), who },
             _ => Self::Pass { seconds: u32::try_from(dice.roll(1200)).unwrap_or(0) + 1 },
         }
     }
@@ -227,16 +275,7 @@ fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>> {
             let call = stage.call(None);
             Some(stage.run(&call, &Advance { project, moves, atomic: false }).map(|_| ()))
         }
-        Act::Claim { .. }
-        | Act::ClaimNext { .. }
-        | Act::Release { .. }
-        | Act::Note { .. }
-        | Act::Unnote { .. }
-        | Act::Link { .. }
-        | Act::Unlink { .. }
-        | Act::Remove { .. }
-        | Act::CloseTree { .. }
-        | Act::Pass { .. } => attempt_more(stage, act),
+        _ => attempt_more(stage, act),
     }
 }
 
@@ -280,16 +319,7 @@ fn attempt_more<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
                     .map(|_| ()),
             )
         }
-        Act::Link { .. } | Act::Unlink { .. } | Act::Remove { .. } | Act::CloseTree { .. } | Act::Pass { .. } => {
-            attempt_last(stage, act)
-        }
-        Act::Create { .. }
-        | Act::Reparent { .. }
-        | Act::ReparentMany { .. }
-        | Act::Rename { .. }
-        | Act::Move { .. }
-        | Act::MoveTo { .. }
-        | Act::MoveMany { .. } => None,
+        _ => attempt_last(stage, act),
     }
 }
 
@@ -340,17 +370,6 @@ fn attempt_last<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
             stage.pass(*seconds);
             Some(Ok(()))
         }
-        Act::Claim { .. }
-        | Act::ClaimNext { .. }
-        | Act::Release { .. }
-        | Act::Note { .. }
-        | Act::Unnote { .. }
-        | Act::Create { .. }
-        | Act::Reparent { .. }
-        | Act::ReparentMany { .. }
-        | Act::Rename { .. }
-        | Act::Move { .. }
-        | Act::MoveTo { .. }
-        | Act::MoveMany { .. } => None,
+        _ => contract::attempt(stage, act),
     }
 }

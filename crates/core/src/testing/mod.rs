@@ -5,6 +5,9 @@
 #![expect(clippy::missing_panics_doc, reason = "tests stop at the first thing that is wrong")]
 
 pub mod acts;
+mod knowledge;
+pub mod rows;
+mod show;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,15 +17,14 @@ use crate::engine::{Call, Command, Decision, decide};
 use crate::error::Error;
 use crate::limits;
 use crate::model::{
-    ApiKeyId, DegradedMode, Derived, Edge, EdgeId, EdgeKind, Event, Item, ItemId, ItemRef, KeyPrefix, Name, Note,
-    Project, ProjectId, Slug, StoredKey, Timestamp,
+    ApiKeyId, Brief, Comment, CommentId, Derived, Edge, EdgeId, Entry, EntryId, EntryLink, EntryTie, Event, Item,
+    ItemId, ItemRef, KeyPrefix, Link, LinkId, Name, Note, Project, ProjectId, Question, QuestionId, QuestionState, Run,
+    RunId, Session, SessionId, Slug, StoredKey, Timestamp,
 };
 use crate::rank::rank;
 use crate::readiness::is_offered;
 use crate::replay::Replayed;
-use crate::store::{
-    Busy, Capped, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, WaitEdge, WaitGraph,
-};
+use crate::store::{Busy, ChangeSet, ProjectRef, Resolution, Scope, Slice};
 use crate::workflow::{Schemas, Workflow};
 
 pub use words::{attribution, name, required, title};
@@ -40,6 +42,22 @@ pub struct World {
     pub edges: BTreeMap<EdgeId, Edge>,
     /// Notes.
     pub notes: BTreeMap<(ItemId, Name), Note>,
+    /// Briefs.
+    pub briefs: BTreeMap<ItemId, Brief>,
+    /// Questions.
+    pub questions: BTreeMap<QuestionId, Question>,
+    /// Comments.
+    pub comments: BTreeMap<CommentId, Comment>,
+    /// Links.
+    pub links: BTreeMap<LinkId, Link>,
+    /// Entries of the knowledge.
+    pub entries: BTreeMap<EntryId, Entry>,
+    /// Their links.
+    pub entry_links: BTreeMap<(EntryId, ItemId, EntryTie), EntryLink>,
+    /// Sessions.
+    pub sessions: BTreeMap<SessionId, Session>,
+    /// Runs of checks.
+    pub runs: BTreeMap<RunId, Run>,
     /// Keys.
     pub keys: BTreeMap<ApiKeyId, StoredKey>,
     /// Everything that was recorded.
@@ -56,6 +74,14 @@ impl World {
             items: BTreeMap::new(),
             edges: BTreeMap::new(),
             notes: BTreeMap::new(),
+            briefs: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            comments: BTreeMap::new(),
+            links: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            entry_links: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            runs: BTreeMap::new(),
             keys: BTreeMap::new(),
             events: Vec::new(),
             calls: 0,
@@ -67,6 +93,7 @@ impl World {
             prefix: Some(KeyPrefix::parse("T").expect("a prefix")),
             workflow: Some(workflow),
             schemas: Some(schemas),
+            archived: None,
             must_be_new: true,
         };
         let call = world.call(None);
@@ -89,6 +116,14 @@ impl World {
             items: items.into_iter().map(|item| (item.id, item)).collect(),
             edges: edges.into_iter().map(|edge| (edge.id, edge)).collect(),
             notes: notes.into_iter().map(|note| ((note.item, note.key.clone()), note)).collect(),
+            briefs: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            comments: BTreeMap::new(),
+            links: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            entry_links: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            runs: BTreeMap::new(),
             keys: BTreeMap::new(),
             events,
             calls: 0,
@@ -104,13 +139,8 @@ impl World {
     pub fn call(&mut self, actor: Option<&str>) -> Call {
         self.calls += 1;
         Call {
-            principal: name("local"),
             by: actor.map(attribution),
-            policy: DegradedMode::default(),
-            request: None,
-            requester: None,
-            access: Arc::default(),
-            seed: self.calls.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835),
+            ..Call::new(name("local"), self.calls.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
         }
     }
 
@@ -164,7 +194,12 @@ impl World {
             .filter(|note| scope.note_ids.contains(&note.id) && visible(&note.item))
             .map(|note| note.item)
             .collect();
-        let mut shown: BTreeSet<ItemId> = named.union(&by_note).copied().collect();
+        let by_question = self.questions.values().filter(|question| scope.question_ids.contains(&question.id));
+        let by_link = self.links.values().filter(|link| scope.link_ids.contains(&link.id));
+        let by_session = self.sessions.values().filter(|session| scope.session_ids.contains(&session.id));
+        let by_talk = by_question.map(|question| question.item).chain(by_link.map(|link| link.item));
+        let by_talk = by_talk.chain(by_session.map(|session| session.item)).filter(visible);
+        let mut shown: BTreeSet<ItemId> = named.union(&by_note).copied().chain(by_talk).collect();
         self.around(scope, &named, &mut shown, &mut seen);
         let is_held = |item: &&Item| item.claim.as_ref().is_some_and(|claim| scope.held_by.contains(&claim.holder));
         seen.held = self.items.values().filter(is_held).map(|item| item.id).filter(visible).collect();
@@ -187,10 +222,12 @@ impl World {
         for id in shown {
             seen.items.insert(id, self.items[&id].clone());
         }
+        self.show_knowledge(scope, within, &mut seen);
         for (id, project) in &self.projects {
             if (scope.every_project && within(id))
                 || seen.project == Some(*id)
                 || seen.items.values().any(|item| item.project == *id)
+                || seen.knowledge.entries.values().any(|entry| entry.project == *id)
             {
                 seen.projects.insert(*id, Arc::new(project.clone()));
                 seen.next_numbers.insert(*id, project.next_number);
@@ -211,6 +248,13 @@ impl World {
             self.items.remove(id).expect("an item to remove");
             self.edges.retain(|_, edge| edge.from != *id && edge.to != *id);
             self.notes.retain(|(item, _), _| item != id);
+            self.briefs.remove(id);
+            self.questions.retain(|_, question| question.item != *id);
+            self.comments.retain(|_, comment| comment.item != *id);
+            self.links.retain(|_, link| link.item != *id);
+            self.entry_links.retain(|_, link| link.item != *id);
+            self.sessions.retain(|_, session| session.item != *id);
+            self.runs.retain(|_, run| run.item != *id);
         }
         for item in &changes.new_items {
             assert!(self.items.insert(item.id, item.clone()).is_none(), "an item made twice");
@@ -232,6 +276,27 @@ impl World {
         for note in &changes.notes {
             self.notes.insert((note.item, note.key.clone()), note.clone());
         }
+        self.briefs.extend(changes.briefs.iter().cloned());
+        for passed in &changes.passed_questions {
+            let open = |question: &&mut Question| question.item == passed.item && question.state == QuestionState::Open;
+            for question in self.questions.values_mut().filter(open) {
+                question.state = QuestionState::Cancelled;
+                question.ended_by = Some(passed.by.clone());
+                question.ended_at = Some(passed.at);
+            }
+        }
+        self.questions.extend(changes.questions.iter().map(|question| (question.id, question.clone())));
+        self.comments.extend(changes.comments.iter().map(|comment| (comment.id, comment.clone())));
+        self.links.extend(changes.links.iter().map(|link| (link.id, link.clone())));
+        self.links.retain(|id, _| !changes.removed_links.contains(id));
+        self.apply_knowledge(&changes.knowledge);
+        for change in &changes.changed_sessions {
+            let before = self.sessions.insert(change.session.id, change.session.clone()).expect("a session to change");
+            assert!(before.is_open(), "a session that ended stays as it is");
+            assert_eq!(change.ends, !change.session.is_open(), "what is written is what changed");
+        }
+        self.sessions.extend(changes.new_sessions.iter().map(|session| (session.id, session.clone())));
+        self.runs.extend(changes.runs.iter().map(|change| (change.run.id, change.run.clone())));
         self.keys.extend(changes.keys.iter().map(|stored| (stored.key.id, stored.clone())));
         for event in &changes.events {
             self.events.push(Event { seq: self.events.len() as u64 + 1, ..event.clone() });
@@ -263,6 +328,7 @@ impl World {
             assert!(self.items.contains_key(&edge.from) && self.items.contains_key(&edge.to), "an edge without an end");
         }
         self.check_waits();
+        self.check_sessions();
         self.check_replay();
     }
 
@@ -280,9 +346,24 @@ impl World {
             }
         }
         let workflow = &self.projects[&item.project].workflow;
+        fresh.derived.sections = self.briefs.get(&item.id).map(Brief::sections).unwrap_or_default();
+        let open = |question: &&Question| question.item == item.id && question.state == QuestionState::Open;
+        let asked = self.questions.values().filter(open).count();
+        assert!(asked <= 1, "{} has one open question at the most", item.title);
+        fresh.derived.inbox = crate::contract::inbox(&fresh, asked == 1);
         fresh.derived.offered = is_offered(workflow, &fresh);
         fresh.derived.rank = rank(workflow, &fresh);
         fresh.derived
+    }
+
+    fn check_sessions(&self) {
+        let mut open = BTreeSet::new();
+        for session in self.sessions.values() {
+            assert!(session.ends_as_it_says(), "a session that ended as it says");
+            assert_eq!(session.project, self.items[&session.item].project, "a session in the project of its item");
+            assert!(!session.is_open() || open.insert(session.item), "one session at a time");
+            assert!(session.fence <= self.items[&session.item].fence, "a fence that was given out");
+        }
     }
 
     fn check_waits(&self) {
@@ -301,6 +382,14 @@ impl World {
         assert_eq!(replayed.items, plain, "items rebuilt from events");
         assert_eq!(replayed.edges, self.edges, "edges rebuilt from events");
         assert_eq!(replayed.notes, self.notes, "notes rebuilt from events");
+        assert_eq!(replayed.briefs, self.briefs, "briefs rebuilt from events");
+        assert_eq!(replayed.questions, self.questions, "questions rebuilt from events");
+        assert_eq!(replayed.comments, self.comments, "comments rebuilt from events");
+        assert_eq!(replayed.links, self.links, "links rebuilt from events");
+        assert_eq!(replayed.entries, self.entries, "entries rebuilt from events");
+        assert_eq!(replayed.entry_links, self.entry_links, "links of entries rebuilt from events");
+        assert_eq!(replayed.sessions, self.sessions, "sessions rebuilt from events");
+        assert_eq!(replayed.runs, self.runs, "runs rebuilt from events");
     }
 
     fn find_project(&self, wanted: &ProjectRef) -> Option<ProjectId> {
@@ -331,113 +420,5 @@ impl World {
                 Resolution::Ambiguous(many.iter().map(|item| self.projects[&item.project].key(item.number)).collect())
             }
         }
-    }
-
-    fn around(&self, scope: &Scope, named: &BTreeSet<ItemId>, shown: &mut BTreeSet<ItemId>, seen: &mut Slice) {
-        let around = scope.around;
-        if around.ancestors {
-            for id in named {
-                let mut next = self.items[id].parent;
-                while let Some(parent) = next {
-                    shown.insert(parent);
-                    next = self.items[&parent].parent;
-                }
-            }
-        }
-        if let Some(limit) = around.open_children {
-            for id in shown.iter() {
-                let open = self.items.values().filter(|item| item.parent == Some(*id) && item.role.is_open());
-                seen.open_children.insert(*id, Capped::cut(open.map(|item| item.id).collect(), limit));
-            }
-        }
-        if let Some(limit) = around.subtree {
-            let mut all = Vec::new();
-            for below in named.iter().flat_map(|id| self.beneath(*id)) {
-                if !all.contains(&below) {
-                    all.push(below);
-                }
-            }
-            seen.subtree = Capped::cut(all, limit);
-            shown.extend(&seen.subtree.rows);
-        }
-        self.show_notes(scope, named, shown, seen);
-        let reach: BTreeSet<ItemId> = match around.edges {
-            EdgeReach::None => BTreeSet::new(),
-            EdgeReach::Named => named.clone(),
-            EdgeReach::Shown => shown.clone(),
-        };
-        for edge in self.edges.values().filter(|edge| reach.contains(&edge.from) || reach.contains(&edge.to)) {
-            seen.edges.insert(edge.id, edge.clone());
-            shown.extend([edge.from, edge.to]);
-        }
-        if around.waits {
-            seen.waits = Some(self.wait_graph(Some(named)));
-        }
-    }
-
-    fn show_notes(&self, scope: &Scope, named: &BTreeSet<ItemId>, shown: &BTreeSet<ItemId>, seen: &mut Slice) {
-        for note in self.notes.values() {
-            let with_heads = scope.around.notes == NoteReach::Heads && shown.contains(&note.item);
-            if with_heads || (scope.note_ids.contains(&note.id) && shown.contains(&note.item)) {
-                seen.note_heads.entry(note.item).or_default().push(note.head());
-            }
-            if scope.around.notes == NoteReach::Bodies && named.contains(&note.item) {
-                seen.notes.push(note.clone());
-            }
-        }
-    }
-
-    fn beneath(&self, id: ItemId) -> Vec<ItemId> {
-        let mut found = vec![id];
-        let mut index = 0;
-        while let Some(next) = found.get(index).copied() {
-            found.extend(self.items.values().filter(|item| item.parent == Some(next)).map(|item| item.id));
-            index += 1;
-        }
-        found.remove(0);
-        found
-    }
-
-    fn wait_graph(&self, from: Option<&BTreeSet<ItemId>>) -> WaitGraph {
-        let mut graph = WaitGraph::default();
-        let mut reached: Vec<ItemId> =
-            from.map_or_else(|| self.items.keys().copied().collect(), |named| named.iter().copied().collect());
-        let mut index = 0;
-        while let Some(id) = reached.get(index).copied() {
-            for edge in self.edges.values().filter(|edge| edge.kind == EdgeKind::Blocks && edge.to == id) {
-                graph.edges.push(WaitEdge { from: edge.from, to: edge.to, threshold: edge.threshold() });
-                if !reached.contains(&edge.from) {
-                    reached.push(edge.from);
-                }
-            }
-            for child in self.items.values().filter(|item| item.parent == Some(id)) {
-                graph.children.push((id, child.id));
-                if !reached.contains(&child.id) {
-                    reached.push(child.id);
-                }
-            }
-            index += 1;
-        }
-        graph
-    }
-
-    fn candidates(&self, scope: &Scope, shown: &mut BTreeSet<ItemId>, seen: &mut Slice) {
-        let (Some(wanted), Some(project)) = (&scope.candidates, seen.project) else { return };
-        let beneath = wanted.under.map(|id| self.beneath(id));
-        let mut found: Vec<&Item> = self
-            .items
-            .values()
-            .filter(|item| item.project == project && item.role == wanted.role)
-            .filter(|item| if wanted.offered_only { item.derived.offered } else { item.derived.blockers == 0 })
-            .filter(|item| wanted.include_claimed || item.live_claim(self.now).is_none())
-            .filter(|item| wanted.parent.is_none_or(|parent| item.parent == Some(parent)))
-            .filter(|item| beneath.as_ref().is_none_or(|ids| ids.contains(&item.id)))
-            .filter(|item| wanted.tags.is_empty() || item.tags.iter().any(|tag| wanted.tags.contains(tag)))
-            .filter(|item| wanted.item_type.as_ref().is_none_or(|kind| item.item_type.as_ref() == Some(kind)))
-            .filter(|item| wanted.after.is_none_or(|after| (item.derived.rank, item.number) > after))
-            .collect();
-        found.sort_by_key(|item| (item.derived.rank, item.number));
-        seen.candidates = Capped::cut(found.into_iter().map(|item| item.id).collect(), wanted.limit);
-        shown.extend(&seen.candidates.rows);
     }
 }

@@ -84,7 +84,12 @@ impl serde::de::Error for Mismatch {
     fn custom<T: Display>(message: T) -> Self {
         let text = format!("{message:#}");
         match Invalid::from_alternate(&text) {
-            Some(invalid) => Self::new(invalid.reason, invalid.message),
+            Some(Invalid { reason, message, field: None }) => Self::new(reason, message),
+            // The whole path is put before the message in the end.
+            Some(Invalid { reason, message, field: Some(field) }) => {
+                let message = message.strip_prefix(&format!("{field} ")).map(str::to_owned).unwrap_or(message);
+                Self::new(reason, message).inside(field)
+            }
             None => Self::new(Reason::BadValue, echo(&text)),
         }
     }

@@ -58,6 +58,18 @@ pub enum ReviewPhase {
     Schema,
 }
 
+/// Which moves wait for blockers.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WaitsWhen {
+    /// Those that go on along the way, by a start or a completion.
+    #[default]
+    Forward,
+    /// Those that leave the initial status, wherever they lead, and no others.
+    Leaving,
+}
+
 /// How long and how many leases there may be.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,11 +81,15 @@ pub struct ClaimRules {
     pub per_agent: u32,
     /// Whether a write by the holder extends its lease.
     pub renew_on_write: bool,
+    /// After how long without a heartbeat a session counts as stalled; 0 is never.
+    pub stalled_after_seconds: u32,
+    /// Whether a claim keeps others from writing to the item; otherwise it only says whose it is.
+    pub guarded: bool,
 }
 
 impl Default for ClaimRules {
     fn default() -> Self {
-        Self { ttl_seconds: 900, per_agent: 1, renew_on_write: true }
+        Self { ttl_seconds: 900, per_agent: 1, renew_on_write: true, stalled_after_seconds: 300, guarded: true }
     }
 }
 
@@ -82,6 +98,8 @@ impl Default for ClaimRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankBy {
+    /// What has a complete brief first.
+    Brief,
     /// High before medium before low.
     Priority,
     /// What holds up more open work first.
@@ -103,6 +121,9 @@ pub struct Workflow {
     pub initial: Name,
     /// The status `reopen` leads to.
     pub reopened: Name,
+    /// The status of an item that waits for an answer; where nothing is said, the first of the role `blocked`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked: Option<Name>,
     /// Which moves exist.
     pub transitions: Transitions,
     /// Whether `start` leads from work to review.
@@ -113,6 +134,9 @@ pub struct Workflow {
     pub max_depth: u8,
     /// Which gates are on. `transition` and `ownership` always are.
     pub gates: BTreeSet<Gate>,
+    /// Which moves the gate `dependencies` looks at.
+    #[serde(default)]
+    pub waits_when: WaitsWhen,
     /// Leases.
     pub claims: ClaimRules,
     /// What closing the last child does to its parent when no schema says otherwise.
@@ -135,6 +159,11 @@ impl Workflow {
         self.statuses.iter().find(|status| status.role == role && status.outcome != Some(Outcome::Cancelled))
     }
 
+    /// The status of an item that waits for an answer.
+    pub fn parked(&self) -> Option<&Status> {
+        self.parked.as_ref().and_then(|name| self.status(name)).or_else(|| self.first_of(Role::Blocked))
+    }
+
     /// The status of work that was given up.
     pub fn cancelled(&self) -> Option<&Status> {
         self.statuses.iter().find(|status| status.outcome == Some(Outcome::Cancelled))
@@ -144,7 +173,9 @@ impl Workflow {
     pub fn has_gate(&self, gate: Gate) -> bool {
         match gate {
             Gate::Transition | Gate::Ownership => true,
-            Gate::Dependencies | Gate::Notes | Gate::Descendants => self.gates.contains(&gate),
+            Gate::Dependencies | Gate::Notes | Gate::Criteria | Gate::Checks | Gate::Descendants => {
+                self.gates.contains(&gate)
+            }
         }
     }
 
@@ -179,6 +210,11 @@ impl Workflow {
                 }
                 Some(_) => {}
             }
+        }
+        if let Some(name) = &self.parked
+            && self.status(name).is_none_or(|status| status.role != Role::Blocked)
+        {
+            return bad(format!("names \"{name}\" as parked, which is no status of the role blocked"));
         }
         if self.max_depth > limits::DEPTH {
             return bad(format!("allows a depth of {}, more than {}", self.max_depth, limits::DEPTH));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClaimRules, Lifecycle, RankBy, ReviewPhase, Status, Transitions, Workflow};
+use super::{ClaimRules, Lifecycle, RankBy, ReviewPhase, Status, Transitions, WaitsWhen, Workflow};
 use crate::error::{Gate, Invalid, Reason, echo};
 use crate::model::{Name, Outcome, Role, Trigger};
 
@@ -21,13 +21,16 @@ fn ended(text: &str, outcome: Outcome) -> Status {
 
 impl Workflow {
     /// The presets' names, the default first.
-    pub const PRESETS: [&'static str; 2] = ["standard", "task-orchestrator"];
+    pub const PRESETS: [&'static str; 5] = ["standard", "task-orchestrator", "foresttasks", "cairn", "execution"];
 
     /// The preset of this name.
     pub fn preset(preset: &str) -> Result<Self, Invalid> {
         match preset {
             "standard" => Ok(Self::standard()),
             "task-orchestrator" => Ok(Self::task_orchestrator()),
+            "foresttasks" => Ok(Self::foresttasks()),
+            "execution" => Ok(Self::execution()),
+            "cairn" => Ok(Self::cairn()),
             _ => Err(Invalid::new(
                 Reason::UnknownValue,
                 format!("must be one of {}, not \"{}\"", Self::PRESETS.join(", "), echo(preset)),
@@ -52,15 +55,93 @@ impl Workflow {
             ],
             initial: name("backlog"),
             reopened: name("ready"),
+            parked: Some(name("waiting_for_input")),
             transitions: Transitions::Guided,
             review_phase: ReviewPhase::Always,
             require_review: false,
             max_depth: 8,
-            gates: BTreeSet::from([Gate::Dependencies, Gate::Notes, Gate::Descendants]),
+            waits_when: WaitsWhen::Forward,
+            gates: BTreeSet::from([Gate::Dependencies, Gate::Notes, Gate::Criteria, Gate::Checks, Gate::Descendants]),
             claims: ClaimRules::default(),
             close_parents: Lifecycle::Auto,
             labels: BTreeMap::new(),
-            ranking: vec![RankBy::Priority, RankBy::Unblocks, RankBy::Complexity],
+            ranking: vec![RankBy::Brief, RankBy::Priority, RankBy::Unblocks, RankBy::Complexity],
+        }
+    }
+
+    /// A stored workflow as this version means it: one that is the standard preset as it was before there were checks, or
+    /// before there were briefs, is the standard preset as it is now. No item had what the new gates ask for then, so ranks
+    /// stay what they are.
+    #[must_use]
+    pub fn brought_up(self) -> Self {
+        let now = Self { claims: self.claims, ..Self::standard() };
+        let without = |gates: &[Gate]| now.gates.iter().copied().filter(|gate| !gates.contains(gate)).collect();
+        let before_checks = Self { gates: without(&[Gate::Checks]), ..now.clone() };
+        let before_briefs = Self {
+            parked: None,
+            gates: without(&[Gate::Checks, Gate::Criteria]),
+            ranking: now.ranking.iter().copied().filter(|by| *by != RankBy::Brief).collect(),
+            ..now.clone()
+        };
+        if self == before_checks || self == before_briefs { now } else { self }
+    }
+
+    /// The standard one, with success only by way of review; parents are closed by whoever closes them.
+    pub fn foresttasks() -> Self {
+        Self { preset: name("foresttasks"), require_review: true, close_parents: Lifecycle::Manual, ..Self::standard() }
+    }
+
+    /// Ready, in progress, in review where somebody must look, done. Ready work under a live claim is what its surface calls
+    /// claimed: a lease that runs out gives it back by itself. An agent may hold any number of tasks.
+    pub fn execution() -> Self {
+        Self {
+            preset: name("execution"),
+            statuses: vec![
+                status("ready", Role::Queue),
+                status("in_progress", Role::Work),
+                status("needs_review", Role::Review),
+                ended("done", Outcome::Success),
+                ended("cancelled", Outcome::Cancelled),
+                status("blocked", Role::Blocked),
+            ],
+            initial: name("ready"),
+            reopened: name("ready"),
+            parked: None,
+            claims: ClaimRules { per_agent: 0, ..ClaimRules::default() },
+            ranking: vec![RankBy::Priority],
+            ..Self::standard()
+        }
+    }
+
+    /// From any status to any other. A claim says whose a task is, does not end by itself and keeps nobody out. Two gates of
+    /// those that can be switched are on: `dependencies` keeps a task in its initial status until what it waits for is closed,
+    /// `checks` keeps it open until they pass.
+    pub fn cairn() -> Self {
+        Self {
+            preset: name("cairn"),
+            statuses: vec![
+                status("backlog", Role::Queue),
+                status("in_progress", Role::Work),
+                status("in_review", Role::Review),
+                status("blocked", Role::Blocked),
+                ended("done", Outcome::Success),
+                ended("cancelled", Outcome::Cancelled),
+            ],
+            initial: name("backlog"),
+            reopened: name("backlog"),
+            parked: None,
+            transitions: Transitions::Free,
+            gates: BTreeSet::from([Gate::Dependencies, Gate::Checks]),
+            waits_when: WaitsWhen::Leaving,
+            claims: ClaimRules {
+                ttl_seconds: 0,
+                per_agent: 0,
+                renew_on_write: false,
+                guarded: false,
+                ..ClaimRules::default()
+            },
+            close_parents: Lifecycle::Manual,
+            ..Self::standard()
         }
     }
 
@@ -78,11 +159,13 @@ impl Workflow {
             ],
             initial: name("queue"),
             reopened: name("queue"),
+            parked: None,
             transitions: Transitions::Guided,
             review_phase: ReviewPhase::Schema,
             require_review: false,
             max_depth: 3,
             gates: BTreeSet::from([Gate::Dependencies, Gate::Notes]),
+            waits_when: WaitsWhen::Forward,
             claims: ClaimRules::default(),
             close_parents: Lifecycle::Auto,
             labels: BTreeMap::from([
@@ -107,6 +190,23 @@ mod tests {
             let workflow = Workflow::preset(preset).expect("a preset of this name");
             assert_eq!(workflow.check(), Ok(()), "{preset}");
             assert_eq!(workflow.preset.as_str(), preset);
+            assert_eq!(workflow.clone().brought_up(), workflow, "{preset} is what it is");
         }
+    }
+
+    #[test]
+    fn the_standard_preset_of_before_is_that_of_now() {
+        let mut before = Workflow { parked: None, ..Workflow::standard() };
+        before.gates.remove(&Gate::Checks);
+        assert_eq!(
+            Workflow { parked: Workflow::standard().parked, ..before.clone() }.brought_up(),
+            Workflow::standard(),
+            "before there were checks"
+        );
+        before.gates.remove(&Gate::Criteria);
+        before.ranking.remove(0);
+        assert_eq!(before.clone().brought_up(), Workflow::standard());
+        let own = Workflow { max_depth: 3, ..before };
+        assert_eq!(own.clone().brought_up(), own, "what somebody changed stays");
     }
 }

@@ -72,6 +72,7 @@ fn set_project(slug: &str) -> SetProject {
         prefix: None,
         workflow: None,
         schemas: None,
+        archived: None,
         must_be_new: false,
     }
 }

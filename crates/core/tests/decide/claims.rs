@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use docket_core::command::{Claim, ClaimNext, ClaimOutcome, ClaimRequest, NewItem, Offer, ReleaseOutcome, Wanted};
-use docket_core::model::{DegradedMode, EdgeKind, ItemId, Name, Priority, Role, Tag, Trigger, Ttl};
+use docket_core::command::{
+    Claim, ClaimNext, ClaimOutcome, ClaimRequest, NewItem, Offer, ReleaseOutcome, Renew, Renewed, Wanted,
+};
+use docket_core::model::{DegradedMode, EdgeKind, Fence, ItemId, Name, Priority, Role, Tag, Trigger, Ttl};
 use docket_core::testing::{World, name, title};
 use docket_core::workflow::Workflow;
 use docket_core::{Code, Error, Reason};
@@ -69,10 +71,16 @@ fn one_call_cannot_claim_more_than_an_agent_may_hold() {
     let (a, b) = (scene.item("a"), scene.item("b"));
     let call = scene.world.call(Some("ann"));
     let claims = [a, b].map(|item| ClaimRequest { item: item.into(), ttl: None }).to_vec();
-    let refused =
-        scene.world.run(&call, &Claim { project: World::project(), claims, releases: vec![], ready_only: false });
-    assert_eq!(refused.expect_err("two at once").reason, Reason::ClaimLimit);
-    assert!(scene.get(a).claim.is_none() && scene.get(b).claim.is_none());
+    let claim = |claims| Claim { project: World::project(), claims, releases: vec![], ready_only: false };
+    let claimed = scene.world.run(&call, &claim(claims.clone())).expect("one by one");
+    assert!(matches!(claimed.claims[0].outcome, ClaimOutcome::Held(_)), "{claimed:?}");
+    assert_eq!(claimed.claims[1].outcome, ClaimOutcome::OverLimit { limit: 1 });
+    assert!(scene.get(a).claim.is_some() && scene.get(b).claim.is_none());
+    // Also when the one that is left out was held before: it ends, as any other does that is one too many.
+    let [first, second] = claims.try_into().expect("two");
+    let claimed = scene.world.run(&call, &claim(vec![second, first])).expect("one by one");
+    assert_eq!((&claimed.claims[1].outcome, claimed.auto_released), (&ClaimOutcome::OverLimit { limit: 1 }, vec![a]));
+    assert!(scene.get(a).claim.is_none() && scene.get(b).claim.is_some());
 }
 
 #[test]
@@ -305,4 +313,51 @@ fn an_agent_does_not_collide_with_itself() {
     assert_eq!(next_id(&mut scene, "ann"), Some(first));
     assert_eq!(next_id(&mut scene, "bob"), None, "ann is on these paths");
     assert_eq!(next_id(&mut scene, "ann"), Some(second), "claiming it ends the claim in its way");
+}
+
+#[test]
+fn what_others_left_is_handed_out_when_the_queue_is_empty() {
+    for under in [false, true] {
+        let mut scene = Scene::new(Workflow::standard());
+        let root = scene.item("root");
+        let child = |scene: &mut Scene, text: &str| {
+            let parent = Some(docket_core::command::Parent::Existing(root.into()));
+            scene.create(NewItem { parent, ..NewItem::titled(title(text)) }).expect("an item")
+        };
+        let (first, second) = (child(&mut scene, "first"), child(&mut scene, "second"));
+        scene.advance(root, Trigger::Block).expect("the root is no work to hand out");
+        let wanted =
+            || Wanted { start: true, then_abandoned: true, under: under.then(|| root.into()), ..Wanted::default() };
+        let take =
+            |scene: &mut Scene, who: &str| next(scene, who, wanted()).expect("an answer").held.map(|held| held.item);
+        assert_eq!(take(&mut scene, "ann"), Some(first));
+        assert_eq!(take(&mut scene, "bob"), Some(second));
+        assert_eq!(take(&mut scene, "cid"), None, "both are held");
+        scene.world.pass(901);
+        let again = take(&mut scene, "cid");
+        assert!(again == Some(first) || again == Some(second), "both were left: {again:?}");
+        let fresh = child(&mut scene, "third");
+        assert_eq!(take(&mut scene, "dan"), Some(fresh), "fresh work comes first");
+    }
+}
+
+#[test]
+fn a_sign_of_life_extends_a_lease_and_never_takes_one() {
+    let mut scene = Scene::new(Workflow::standard());
+    let item = scene.item("x");
+    let renew = |scene: &mut Scene, who: &str, fence: Option<Fence>| -> Result<Renewed, Error> {
+        let call = scene.world.call(Some(who));
+        scene.world.run(&call, &Renew { project: World::project(), item: item.into(), ttl: None, fence })
+    };
+    assert_eq!(renew(&mut scene, "ann", None).expect_err("nobody holds it").reason, Reason::ClaimLost);
+    let held = scene.claim(item, "ann").expect("free");
+    scene.world.pass(600);
+    let renewed = renew(&mut scene, "ann", Some(held.fence)).expect("it is hers");
+    assert_eq!(renewed.held.fence, held.fence);
+    assert_eq!(renewed.held.claim.original_claimed_at, held.claim.original_claimed_at);
+    assert_eq!(renewed.held.claim.expires_at, Some(scene.world.now.plus_seconds(900)));
+    let other = renew(&mut scene, "bob", None).expect_err("it is not his");
+    assert!(other.retry_after_ms.is_some() && !format!("{other:?}").contains("ann"), "{other:?}");
+    scene.world.pass(901);
+    assert_eq!(renew(&mut scene, "ann", None).expect_err("it ran out").reason, Reason::ClaimLost);
 }

@@ -1,7 +1,10 @@
 //! Edges, cycles and the tree: what could never finish is refused when it is made.
 
-use docket_core::command::{Change, EdgeSpec, Edit, Link, NewItem, Parent, Patch, Remove, Unlink};
-use docket_core::model::{EdgeKind, ItemId, Role};
+use docket_core::command::{
+    Change, Create, EdgeSpec, Edit, End, Link, NewEdge, NewItem, Parent, Patch, Remove, Unlink,
+};
+use docket_core::limits;
+use docket_core::model::{Edge, EdgeId, EdgeKind, ItemId, Role};
 use docket_core::testing::{World, title};
 use docket_core::workflow::Workflow;
 use docket_core::{Error, Reason};
@@ -179,6 +182,26 @@ fn removing_takes_edges_along_and_children_only_when_asked() {
 }
 
 #[test]
+fn what_lies_beneath_goes_with_it_where_it_is_named_as_well() {
+    let mut scene = Scene::task_orchestrator();
+    let root = scene.item("root");
+    let (first, second) = (scene.child(root, "first"), scene.child(root, "second"));
+    let remove = |scene: &mut Scene, items: &[ItemId]| {
+        let call = scene.world.call(None);
+        let items = items.iter().map(|id| (*id).into()).collect();
+        let remove =
+            Remove { project: World::project(), items, expected_version: None, recursive: false, atomic: true };
+        scene.world.run(&call, &remove)
+    };
+    let refused = remove(&mut scene, &[root, first]).expect_err("the second child was not named");
+    assert_eq!((refused.reason, scene.world.items.len()), (Reason::HasChildren, 3));
+    let removed = remove(&mut scene, &[root, first, second]).expect("all were named").items;
+    let already: Vec<bool> = removed.into_iter().map(|one| one.expect("removed").already).collect();
+    assert_eq!((already, scene.world.items.len()), (vec![false, true, true], 0));
+    scene.world.check();
+}
+
+#[test]
 fn removing_edges_frees_what_they_held_up() {
     let mut scene = Scene::task_orchestrator();
     let (a, b, c) = (scene.item("a"), scene.item("b"), scene.item("c"));
@@ -285,4 +308,44 @@ fn a_refused_move_opens_no_parent() {
     let moved = reparent_together(&mut scene, &[(item, closed)], false);
     assert_eq!(moved[0].as_ref().expect_err("too deep").reason, Reason::TooDeep);
     assert!(!scene.get(closed).role.is_open(), "nothing has changed");
+}
+
+#[test]
+fn the_edges_of_one_item_are_limited_however_they_are_made() {
+    let mut scene = Scene::task_orchestrator();
+    let (hub, other) = (scene.item("hub"), scene.item("other"));
+    scene.try_link(EdgeKind::RelatesTo, hub, other, None).expect("the first");
+    let first = scene.world.edges.values().next().expect("an edge").clone();
+    for number in 1..limits::EDGES {
+        let id = EdgeId::from_uuid(uuid::Uuid::from_u128(number as u128));
+        scene.world.edges.insert(id, Edge { id, ..first.clone() });
+    }
+    let third = scene.item("third");
+    for (from, to) in [(hub, third), (third, hub)] {
+        let refused = blocks(&mut scene, from, to, None).expect_err("one too many");
+        assert_eq!(refused.reason, Reason::TooMany);
+        assert!(refused.message.contains("10000") && refused.message.contains(&hub.to_string()), "{}", refused.message);
+    }
+    let call = scene.world.call(None);
+    let spec = |end: ItemId| NewEdge {
+        from: End::Existing(end.into()),
+        to: End::Local("new".to_owned()),
+        kind: EdgeKind::Blocks,
+        unblock_at: None,
+        inverse: false,
+    };
+    let create = |end| Create {
+        project: World::project(),
+        items: vec![NewItem { local: Some("new".to_owned()), ..NewItem::titled(title("new")) }],
+        edges: vec![spec(end)],
+        notes: Vec::new(),
+        blank_notes: false,
+        room_below: false,
+        atomic: true,
+    };
+    let refused = scene.world.run(&call, &create(hub)).expect_err("one too many");
+    assert_eq!(refused.reason, Reason::TooMany);
+    scene.world.run(&call, &create(third)).expect("room enough");
+    scene.world.edges.remove(&first.id);
+    blocks(&mut scene, hub, third, None).expect("one has gone");
 }

@@ -239,6 +239,7 @@ fn projects_get_prefixes_of_their_own() {
             prefix: prefix.map(|text| KeyPrefix::parse(text).expect("a prefix")),
             workflow: None,
             schemas: None,
+            archived: None,
             must_be_new: true,
         };
         let call = scene.world.call(None);

@@ -1,9 +1,20 @@
 //! Pure decisions, case by case: no database, no clock, no randomness.
 
 mod access;
+mod checks;
 mod claims;
+mod contract;
+mod criteria;
 mod graph;
 mod items;
+mod knowledge;
+mod markdown;
 mod moves;
 mod notes;
+mod progress;
+mod proving;
 mod scene;
+mod sessions;
+mod whose_word;
+mod words;
+mod working;

@@ -4,7 +4,7 @@
 //! request gets its error, and the next line is read as if nothing had happened. Reading can be interrupted at any
 //! point (rmcp polls it beside other things), so everything half done lives in the transport itself.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,16 +13,20 @@ use rmcp::model::{
 };
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
-use super::message::{Bad, parse};
+use super::message::{Bad, id_at_start, parse};
 
 /// Longest line that is read, its end not counted.
 pub const LINE_BYTES: usize = 1024 * 1024;
 /// Most requests under way; further lines wait in the pipe.
 const IN_FLIGHT: usize = 256;
+/// Questions of ours whose answers are still taken; an answer to an older one comes too late.
+const ASKED: usize = 256;
 /// Bytes read at once, and kept between lines.
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -39,6 +43,8 @@ struct Open {
     ids: HashSet<RequestId>,
     /// Answered, and the answer is being written.
     writing: usize,
+    /// What was asked of the other side and is not answered, the oldest first.
+    asked: VecDeque<RequestId>,
 }
 
 impl InFlight {
@@ -65,6 +71,21 @@ impl InFlight {
         }
     }
 
+    fn ask(&self, id: &RequestId) {
+        let mut state = self.state();
+        if state.asked.len() >= ASKED {
+            state.asked.pop_front();
+        }
+        state.asked.push_back(id.clone());
+    }
+
+    /// Whether this was asked of the other side, which answers a question once.
+    fn was_asked(&self, id: &RequestId) -> bool {
+        let mut state = self.state();
+        let at = state.asked.iter().position(|asked| asked == id);
+        at.is_some_and(|at| state.asked.remove(at).is_some())
+    }
+
     fn written(&self) {
         self.state().writing -= 1;
         self.freed.notify_one();
@@ -88,8 +109,8 @@ impl InFlight {
 enum Step {
     /// A whole line is in `line`.
     Line,
-    /// A line was too long; the rest of it is passed over.
-    TooLong,
+    /// A line was too long; the rest of it is passed over. The id of what it asks for, where that came first.
+    TooLong(Value),
     /// There is no more input.
     End,
 }
@@ -103,10 +124,13 @@ pub(super) struct LineTransport<R, W> {
     write: Arc<tokio::sync::Mutex<W>>,
     replies: JoinSet<()>,
     in_flight: Arc<InFlight>,
+    /// Told when there is no more input.
+    ended: CancellationToken,
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
-    pub(super) fn new(read: R, write: W) -> Self {
+    /// Lines over these streams; the token is told when there are no more to read.
+    pub(super) fn new(read: R, write: W, ended: CancellationToken) -> Self {
         Self {
             read: BufReader::with_capacity(BUFFER_BYTES, read),
             line: Vec::new(),
@@ -115,6 +139,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
             write: Arc::new(tokio::sync::Mutex::new(write)),
             replies: JoinSet::new(),
             in_flight: Arc::default(),
+            ended,
         }
     }
 
@@ -144,9 +169,10 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
             }
             self.read.consume(taken);
             if too_long {
+                let id = id_at_start(&self.line);
                 self.line.clear();
                 self.passing_over = newline.is_none();
-                return Step::TooLong;
+                return Step::TooLong(id);
             }
             if newline.is_some() {
                 if !self.passing_over {
@@ -183,14 +209,17 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
                     cancelled.params.request_id.iter().for_each(|id| self.in_flight.cancel(id));
                 }
             }
-            JsonRpcMessage::Response(_) => {
-                return Err(Bad::new(
-                    ErrorCode::INVALID_REQUEST,
-                    "a response to nothing: this server asks no questions",
-                ));
+            JsonRpcMessage::Response(response) => {
+                if !self.in_flight.was_asked(&response.id) {
+                    return Err(Bad::new(ErrorCode::INVALID_REQUEST, "a response to nothing that was asked"));
+                }
             }
-            // Answering an error with an error could go on for ever.
-            JsonRpcMessage::Error(_) => return Ok(None),
+            JsonRpcMessage::Error(error) => {
+                // Answering an error with an error could go on for ever.
+                if !error.id.as_ref().is_some_and(|id| self.in_flight.was_asked(id)) {
+                    return Ok(None);
+                }
+            }
         }
         Ok(Some(message))
     }
@@ -217,7 +246,11 @@ where
         let answered = match &item {
             JsonRpcMessage::Response(response) => Some(&response.id),
             JsonRpcMessage::Error(error) => error.id.as_ref(),
-            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+            JsonRpcMessage::Request(request) => {
+                self.in_flight.ask(&request.id);
+                None
+            }
+            JsonRpcMessage::Notification(_) => None,
         };
         self.in_flight.answer(answered);
         let line = serde_json::to_vec(&item).map(|mut line| {
@@ -241,12 +274,13 @@ where
             self.in_flight.room().await;
             let message = match self.read_line().await {
                 Step::Line => self.message(),
-                Step::TooLong => {
+                Step::TooLong(id) => {
                     let message =
                         format!("a message must be at most {LINE_BYTES} bytes; the rest of the line was passed over");
-                    Err(Bad::new(ErrorCode::INVALID_REQUEST, message))
+                    Err(Bad { id, ..Bad::new(ErrorCode::INVALID_REQUEST, message) })
                 }
                 Step::End => {
+                    self.ended.cancel();
                     while self.replies.join_next().await.is_some() {}
                     return None;
                 }

@@ -2,6 +2,8 @@
 
 use docket_core::wire::{Fault, NAMES, look_over};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode};
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, json};
 
 /// What is answered by the transport itself.
@@ -63,4 +65,62 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Bad> {
 fn id_of(line: &[u8]) -> Value {
     let value: Value = serde_json::from_slice(line).unwrap_or(Value::Null);
     value.get("id").filter(|id| id.is_string() || id.is_i64()).cloned().unwrap_or(Value::Null)
+}
+
+/// The id of a message of which only the beginning is there, so that whoever waits for the answer learns of it too.
+pub(super) fn id_at_start(start: &[u8]) -> Value {
+    let mut found = Value::Null;
+    // It ends with an error, as the message does not.
+    let _ = UpToId(&mut found).deserialize(&mut serde_json::Deserializer::from_slice(start));
+    if found.is_string() || found.is_i64() { found } else { Value::Null }
+}
+
+/// Reads an object as far as its id.
+struct UpToId<'f>(&'f mut Value);
+
+impl<'de> DeserializeSeed<'de> for UpToId<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for UpToId<'_> {
+    type Value = ();
+
+    fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "id" {
+                *self.0 = map.next_value()?;
+                break;
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_cut_message_is_found_where_it_comes_first() {
+        for (start, id) in [
+            (r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":"xx"#, Value::from(7)),
+            (r#"{"id":"a-1","params":{"id":3,"#, Value::from("a-1")),
+            (r#"{"params":{"id":3,"more":"xx"#, Value::Null),
+            (r#"{"jsonrpc":"2.0","id":{"x":1},"params":"#, Value::Null),
+            (r#"{"jsonrpc":"2.0","id":"cut in tw"#, Value::Null),
+            (r#"[{"id":1,"#, Value::Null),
+            ("no JSON", Value::Null),
+        ] {
+            assert_eq!(id_at_start(start.as_bytes()), id, "{start}");
+        }
+    }
 }

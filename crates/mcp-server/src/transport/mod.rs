@@ -5,6 +5,6 @@ mod line;
 mod message;
 mod stdio;
 
-pub use http::HttpEndpoint;
+pub use http::{HttpEndpoint, StatelessHttp};
 pub use line::LINE_BYTES;
 pub use stdio::{ServeError, serve, serve_stdio};

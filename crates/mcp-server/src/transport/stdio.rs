@@ -3,11 +3,14 @@
 //! Where the streams are pipes or sockets they are read and written by the reactor itself: tokio's own handles hand
 //! every operation to another thread, which costs more than most calls do. Run this on a current-thread runtime.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use rmcp::ServiceExt;
-use rmcp::service::{QuitReason, ServerInitializeError};
+use rmcp::model::{ClientNotification, ClientRequest, ErrorData, ProtocolVersion, ServerConfig, ServerResult};
+use rmcp::service::{NotificationContext, QuitReason, RequestContext, RoleServer, ServerInitializeError, Service};
+use rmcp::{ServerHandler, ServiceExt};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
 
 use super::line::LineTransport;
 use crate::server::DocketServer;
@@ -36,8 +39,9 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let server = DocketServer::new(Session::new(settings), surface);
-    let running = match server.serve(LineTransport::new(read, write)).await {
+    let gone = CancellationToken::new();
+    let server = Overhearing(DocketServer::new(Session::new(settings), surface, gone.clone()));
+    let running = match server.serve(LineTransport::new(read, write, gone)).await {
         Ok(running) => running,
         // Whoever leaves before saying who they are has asked for nothing.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -46,6 +50,38 @@ where
     match running.waiting().await {
         Ok(QuitReason::JoinError(error)) | Err(error) => Err(ServeError::Broken(error)),
         Ok(_) => Ok(()),
+    }
+}
+
+/// A server that listens for changes before it says that it does.
+struct Overhearing(DocketServer);
+
+impl Service<RoleServer> for Overhearing {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        mut context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        if matches!(request, ClientRequest::SubscriptionsListenRequest(_)) {
+            self.0.overhear(&mut context).await;
+        }
+        Service::handle_request(&self.0, request, context).await
+    }
+
+    async fn handle_notification(
+        &self,
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Service::handle_notification(&self.0, notification, context).await
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        ServerHandler::get_info(&self.0)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        ServerHandler::supported_protocol_versions(&self.0)
     }
 }
 

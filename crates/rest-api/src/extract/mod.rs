@@ -7,5 +7,5 @@ mod query;
 
 pub(crate) use body::{Json, Lines, MaybeJson, collect};
 pub(crate) use head::{Expected, Idempotency, Unchanged};
-pub(crate) use path::{ItemPath, NotePath, TextPath};
+pub(crate) use path::{CheckPath, ItemPath, NotePath, TextPath};
 pub(crate) use query::Query;

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use docket_core::model::{ItemRef, Name};
-use docket_core::{Error, Invalid, Reason};
+use docket_core::{Error, Invalid, Reason, echo};
 use http::request::Parts;
 
 use crate::failure::Failure;
@@ -16,6 +16,10 @@ pub(crate) struct ItemPath(pub(crate) ItemRef);
 /// The note of an item that an address names.
 #[derive(Debug)]
 pub(crate) struct NotePath(pub(crate) ItemRef, pub(crate) Name);
+
+/// The check of an item that an address names, by its place.
+#[derive(Debug)]
+pub(crate) struct CheckPath(pub(crate) ItemRef, pub(crate) usize);
 
 /// The last name of an address, read into a type.
 #[derive(Debug)]
@@ -36,6 +40,22 @@ impl<S: Send + Sync> FromRequestParts<S> for NotePath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
         let names = names(parts, state).await?;
         Ok(Self(find(&names, "id", ItemRef::from_str)?, find(&names, "key", Name::parse)?))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for CheckPath {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let names = names(parts, state).await?;
+        let place = |text: &str| {
+            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().ok().filter(|_| digits).ok_or_else(|| {
+                let message = format!("must be the place of a check, counted from 0, not \"{}\"", echo(text));
+                Invalid::new(Reason::BadValue, message)
+            })
+        };
+        Ok(Self(find(&names, "id", ItemRef::from_str)?, find(&names, "index", place)?))
     }
 }
 

@@ -7,7 +7,7 @@ use docket_core::command::{
     Advance, Applied, Claim, ClaimRequest, Create, Edit, Held, Link, MoveRequest, MoveResult, NewItem, NotePut, Parent,
     PutNotes, Remove, RemovedItem,
 };
-use docket_core::model::{Fence, ItemId, ItemRef, Name, Role, Slug, Text, Ttl};
+use docket_core::model::{Fence, ItemId, ItemRef, Name, RequestId, Role, Slug, Text, Ttl};
 use docket_core::store::ProjectRef;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,11 @@ use utoipa::ToSchema;
 use super::claims::{held, released};
 use super::edges::{EdgeBody, Edges};
 use super::item::CreatedOut;
-use super::item_body::{ListedItemBody, ListedPatchBody};
+use super::item_body::{ListedItemBody, ListedPatchBody, PatchBody};
 use super::notes::NoteOut;
 use super::transitions::{UserTrigger, target};
 use crate::answer::{self, Answer, ItemOut, json, ok, without_proof};
+use crate::app::Shared;
 use crate::extract::{Idempotency, Json};
 use crate::gate::Caller;
 
@@ -74,6 +75,19 @@ pub(crate) struct ItemPatches {
     atomic: bool,
     /// The changes, in order, at most 200.
     items: Vec<ListedPatchBody>,
+}
+
+/// One change of many items.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct SamePatch {
+    /// Whether one item that cannot be changed refuses all.
+    #[serde(default)]
+    atomic: bool,
+    /// The items, at most 200.
+    ids: Vec<ItemRef>,
+    /// What changes of each of them.
+    patch: PatchBody,
 }
 
 /// Items to be removed.
@@ -256,7 +270,26 @@ pub(crate) async fn change(
         .iter()
         .map(|patch| patch.patch(patch.item.clone(), patch.expected_version))
         .collect::<Result<_, _>>();
-    let edit = Edit { project: ProjectRef::Any, patches: patches?, atomic: body.atomic };
+    edited(&shared, &caller, request, Edit { project: ProjectRef::Any, patches: patches?, atomic: body.atomic }).await
+}
+
+/// Change many items in the same way
+#[utoipa::path(
+    post, path = "/bulk/items/patch", tag = "bulk",
+    request_body(content = SamePatch, example = json!({"ids": ["DEFA-2", "DEFA-3"], "patch": {"priority": "low"}})),
+    responses((status = 200, description = "One for each item, in order", body = Results<ItemOut>)),
+)]
+pub(crate) async fn patch(
+    State(shared): answer::State,
+    caller: Caller,
+    Idempotency(request): Idempotency,
+    Json(body): Json<SamePatch>,
+) -> Answer {
+    let patches = body.ids.iter().map(|item| body.patch.patch(item.clone(), None)).collect::<Result<_, _>>()?;
+    edited(&shared, &caller, request, Edit { project: ProjectRef::Any, patches, atomic: body.atomic }).await
+}
+
+async fn edited(shared: &Shared, caller: &Caller, request: Option<RequestId>, edit: Edit) -> Answer {
     let edited = caller.engine.run(caller.call(request), edit).await?;
     let keys = shared.keys(&caller.engine, edited.items.iter().filter_map(|item| item.as_ref().ok())).await;
     let results = edited.items.into_iter().map(|item| item.map(|item| ItemOut::whole(item, &keys)).into());

@@ -4,7 +4,7 @@ use axum::response::IntoResponse;
 use docket_core::command::{Claim, ClaimOutcome, ClaimRequest, Held, ReleaseOutcome};
 use docket_core::model::{ItemId, ItemRef, Ttl};
 use docket_core::store::ProjectRef;
-use docket_core::{Code, Error, Kind, Reason};
+use docket_core::{Error, Reason};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -66,22 +66,11 @@ pub(crate) async fn claim(
 
 /// A claim, or the error that tells why there is none.
 pub(crate) fn held(asked: &str, item: Option<ItemId>, outcome: ClaimOutcome) -> Result<Held, Error> {
-    let error = match outcome {
-        ClaimOutcome::Held(held) => return Ok(*held),
-        ClaimOutcome::AlreadyClaimed { retry_after_ms } => Error {
-            retry_after_ms,
-            ..Error::new(
-                Kind::Transient,
-                Code::Conflict,
-                Reason::AlreadyClaimed,
-                format!("{asked} is claimed by somebody else"),
-            )
-        },
-        ClaimOutcome::Terminal => Error::conflict(Reason::Terminal, format!("{asked} is closed: reopen it first")),
-        ClaimOutcome::NotReady => Error::conflict(Reason::NotReady, format!("{asked} is not ready: ask why")),
-        ClaimOutcome::NotFound(error) => return Err(*error),
-    };
-    Err(Error { contended_item: item, ..error })
+    match (outcome.refusal(asked), outcome) {
+        (None, ClaimOutcome::Held(held)) => Ok(*held),
+        (Some(error), _) => Err(Error { contended_item: item, ..error }),
+        (None, _) => Err(Error::not_found("nothing was claimed")),
+    }
 }
 
 /// Give a claim up

@@ -40,6 +40,8 @@ pub(crate) struct EventsQuery {
     /// How many, from 1 to 200; 50 where it is not said.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<i64>,
+    /// Where the page begins: what the page before gave as `nextCursor`, with the same filter.
+    cursor: Option<String>,
     /// How long to wait for one when there is none after `after`, at most 60,000.
     #[param(minimum = 0, maximum = 60000)]
     wait_ms: u64,
@@ -47,11 +49,15 @@ pub(crate) struct EventsQuery {
 
 /// A page of events.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct EventPage {
     /// The events.
     events: Vec<Event>,
     /// Where to go on: the `after` of the next request. Nothing is missed between two pages.
     cursor: u64,
+    /// Where the next page begins, the way this one runs; none on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
 }
 
 /// List events, or wait for the next
@@ -105,6 +111,7 @@ pub(crate) async fn filter(shared: &Shared, caller: &Caller, query: &EventsQuery
         item,
         verbs: query.verbs.clone(),
         after: query.after,
+        before: None,
         since: query.since,
         newest_first: query.newest_first,
         limit: page(query.limit, PAGE_DEFAULT)?,
@@ -120,38 +127,48 @@ async fn shown(shared: &Shared, caller: &Caller, turn: &Turn, query: EventsQuery
         let message = "newestFirst goes without waitMs";
         return Err(Error::validation(Reason::BadValue, message).at("newestFirst").into());
     }
-    let mut filter = filter(shared, caller, &query).await?;
-    // Read before the events, so that what is committed after it is seen as a change.
+    if query.wait_ms > 0 && query.cursor.is_some() {
+        let message = "cursor goes without waitMs: it leads to what is there already";
+        return Err(Error::validation(Reason::BadValue, message).at("cursor").into());
+    }
+    if query.wait_ms > 0 {
+        return waited(shared, caller, turn, &query).await;
+    }
+    let filter = filter(shared, caller, &query).await?;
     let head = caller.engine.head().await?;
-    if query.wait_ms > 0 && filter.after.is_none() && filter.since.is_none() {
-        filter.after = Some(head);
-    }
-    let mut events = caller.engine.events(&filter).await?;
-    if events.is_empty() && query.wait_ms > 0 {
-        let _waiting = turn.wait()?;
-        let over = tokio::time::sleep(Duration::from_millis(query.wait_ms));
-        tokio::select! {
-            found = next(caller, &filter, head) => events = found?,
-            () = over => {}
-            () = shared.stopped() => {}
-        }
-    }
-    let newest = events.iter().map(|event| event.seq).max();
+    let page = caller.engine.event_list(&filter, query.cursor.as_deref()).await?;
+    let newest = page.events.iter().map(|event| event.seq).max();
     // A full page may leave out what lies between it and the head.
     let cursor = match newest {
         Some(newest) => newest,
         None => filter.after.unwrap_or(0).max(if filter.newest_first { 0 } else { head }),
     };
-    ok(&EventPage { events: events.into_iter().map(event_out).collect(), cursor })
+    let events = page.events.into_iter().map(event_out).collect();
+    ok(&EventPage { events, cursor, next_cursor: page.next })
 }
 
-/// The next events that match, whenever they come.
-async fn next(caller: &Caller, filter: &EventFilter, mut head: u64) -> Result<Vec<Event>, Error> {
-    loop {
-        head = caller.engine.changed(head).await?;
-        let events = caller.engine.events(filter).await?;
-        if !events.is_empty() {
-            return Ok(events);
+/// The same for somebody who waits for events when there are none.
+async fn waited(shared: &Shared, caller: &Caller, turn: &Turn, query: &EventsQuery) -> Answer {
+    let patience = Duration::from_millis(query.wait_ms);
+    let mut over = std::pin::pin!(tokio::time::sleep(patience));
+    let _waiting = turn.wait()?;
+    let place = shared.turns.look(patience).await?;
+    let filter = filter(shared, caller, query).await?;
+    // Read before the events, so that what is committed after it is seen as a change.
+    let head = caller.engine.head().await?;
+    let after = filter.after.unwrap_or(if filter.since.is_none() { head } else { 0 });
+    let mut follower = shared.feed.follow(head, after);
+    let mut news = follower.now(&caller.engine, &filter).await?;
+    drop(place);
+    if news.is_none() {
+        tokio::select! {
+            found = follower.next(&caller.engine, &filter) => news = Some(found?),
+            () = &mut over => {}
+            () = shared.stopped() => {}
         }
     }
+    let events = news.map_or_else(Vec::new, |news| news.events(&caller.engine));
+    let cursor = events.last().map_or(follower.cursor(), |event| event.seq);
+    let events = events.into_iter().map(event_out).collect();
+    ok(&EventPage { events, cursor, next_cursor: None })
 }

@@ -1,7 +1,9 @@
 //! Items in requests: the fields of a new one, and those of a change. They are called as in answers.
 
-use docket_core::command::{Change, NewItem, Patch};
-use docket_core::model::{Complexity, Fence, ItemRef, Name, Priority, Role, Slug, Summary, Tag, Text, Title};
+use docket_core::command::{BriefText, Change, NewItem, Patch};
+use docket_core::model::{
+    Complexity, Fence, ItemRef, Name, Priority, Role, Slug, Summary, Tag, Text, Timestamp, Title,
+};
 use docket_core::{Error, Reason};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -20,6 +22,8 @@ macro_rules! new_item {
             description: Option<Text>,
             /// What is meant, in short.
             summary: Option<Summary>,
+            /// Why it is wanted: what its author is after.
+            intent: Option<Text>,
             /// Where it stands at first; the workflow's initial status where neither role nor status is said.
             role: Option<Role>,
             /// The status it has at first.
@@ -46,6 +50,14 @@ macro_rules! new_item {
             /// Whether it should be looked at before it counts as done.
             #[serde(default)]
             requires_verification: bool,
+            /// Why a person must look at it, where one must.
+            attention: Option<Text>,
+            /// When it should be done.
+            due_at: Option<Timestamp>,
+            /// How long it is thought to take.
+            estimate_minutes: Option<u32>,
+            /// Its place among those of its status.
+            position: Option<i32>,
             /// Path globs it will change.
             #[serde(default)]
             touches: Vec<Name>,
@@ -55,6 +67,8 @@ macro_rules! new_item {
             /// What an agent must be able to do to be handed it.
             #[serde(default)]
             required_capabilities: Vec<Name>,
+            /// Its work contract.
+            brief: Option<BriefText>,
         }
 
         impl $name {
@@ -64,6 +78,7 @@ macro_rules! new_item {
                 Ok(NewItem {
                     description: self.description.clone(),
                     summary: self.summary.clone(),
+                    intent: self.intent.clone(),
                     role: self.role,
                     status: self.status.clone(),
                     status_label: self.status_label.clone(),
@@ -75,9 +90,14 @@ macro_rules! new_item {
                     metadata: self.metadata.clone(),
                     properties: self.properties.clone(),
                     requires_verification: self.requires_verification,
+                    attention: self.attention.clone(),
+                    due_at: self.due_at,
+                    estimate_minutes: self.estimate_minutes,
+                    position: self.position,
                     touches: self.touches.clone(),
                     needs: self.needs.clone(),
                     required_capabilities: self.required_capabilities.clone(),
+                    brief: self.brief.clone(),
                     ..NewItem::titled(self.title.clone())
                 })
             }
@@ -153,6 +173,10 @@ macro_rules! patch {
             description: Change<Text>,
             /// What is meant, in short.
             summary: Option<Summary>,
+            /// Why it is wanted; null empties it.
+            #[serde(default)]
+            #[schema(value_type = Option<Text>)]
+            intent: Change<Text>,
             /// A free word beside the status; null takes it away.
             #[serde(default)]
             #[schema(value_type = Option<Name>)]
@@ -185,6 +209,22 @@ macro_rules! patch {
             properties: Change<Text>,
             /// Whether it should be looked at before it counts as done.
             requires_verification: Option<bool>,
+            /// Why a person must look at it; null says that one has.
+            #[serde(default)]
+            #[schema(value_type = Option<Text>)]
+            attention: Change<Text>,
+            /// When it should be done; null takes it away.
+            #[serde(default)]
+            #[schema(value_type = Option<Timestamp>)]
+            due_at: Change<Timestamp>,
+            /// How long it is thought to take; null takes it away.
+            #[serde(default)]
+            #[schema(value_type = Option<u32>)]
+            estimate_minutes: Change<u32>,
+            /// Its place among those of its status; null takes it away.
+            #[serde(default)]
+            #[schema(value_type = Option<i32>)]
+            position: Change<i32>,
             /// All path globs it will change.
             touches: Option<Vec<Name>>,
             /// All shared resources it uses alone.
@@ -205,6 +245,7 @@ macro_rules! patch {
                     title: self.title.clone(),
                     description: self.description.clone(),
                     summary: self.summary.clone(),
+                    intent: self.intent.clone(),
                     status_label: self.status_label.clone(),
                     priority: self.priority,
                     complexity: self.complexity.clone(),
@@ -215,6 +256,10 @@ macro_rules! patch {
                     metadata: self.metadata.clone(),
                     properties: self.properties.clone(),
                     requires_verification: self.requires_verification,
+                    attention: self.attention.clone(),
+                    due_at: self.due_at.clone(),
+                    estimate_minutes: self.estimate_minutes.clone(),
+                    position: self.position.clone(),
                     touches: self.touches.clone(),
                     needs: self.needs.clone(),
                     required_capabilities: self.required_capabilities.clone(),

@@ -8,7 +8,7 @@ use docket_core::{Error, Reason};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{self, Answer, Cursor, ItemOut, ok, page};
+use crate::answer::{self, Answer, ItemOut, ok, page};
 use crate::app::Shared;
 use crate::extract::Query;
 use crate::gate::Caller;
@@ -42,6 +42,10 @@ pub(crate) struct ListQuery {
     claim: Option<ClaimState>,
     /// Held up by open blockers, or not.
     blocked: Option<bool>,
+    /// With something that waits for a person, or nothing.
+    inbox: Option<bool>,
+    /// Held by this agent, by a claim that is live.
+    held_by: Option<Name>,
     /// Words that title and summary hold.
     q: Option<String>,
     /// Made later than this.
@@ -59,7 +63,7 @@ pub(crate) struct ListQuery {
     /// How many, from 1 to 200; 50 where it is not said.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<i64>,
-    /// Where the page begins: what the page before gave as `nextCursor`.
+    /// Where the page begins: what the page before gave as `nextCursor`, with the same filter and order.
     cursor: Option<String>,
 }
 
@@ -93,6 +97,9 @@ pub(crate) struct ItemPage {
 }
 
 /// List items
+///
+/// Pages name a place in the order: what is added, closed or removed meanwhile shifts nothing. An item whose place in the
+/// order changes, such as one that is edited while pages by `modifiedAt` are read, is met where it is then.
 #[utoipa::path(
     get, path = "/items", tag = "items", params(ListQuery),
     responses((status = 200, description = "A page of items", body = ItemPage)),
@@ -118,7 +125,6 @@ pub(crate) async fn search(State(shared): answer::State, caller: Caller, Query(q
 
 async fn found(shared: &Shared, caller: &Caller, query: ListQuery, order: Order) -> Answer {
     let limit = page(query.limit, PAGE_DEFAULT)?;
-    let offset = Cursor::parse(query.cursor.as_deref())?;
     let words = match &query.q {
         None => Vec::new(),
         Some(text) => {
@@ -151,15 +157,15 @@ async fn found(shared: &Shared, caller: &Caller, query: ListQuery, order: Order)
         modified: TimeRange { after: query.modified_after, before: query.modified_before },
         claim: query.claim,
         blocked: query.blocked,
+        inbox: query.inbox,
+        held_by: query.held_by,
         sort: query.sort,
         order: query.order.unwrap_or(order),
         limit,
-        offset,
         count: true,
         ..Filter::default()
     };
-    let found = caller.engine.find(&filter).await?;
-    let end = offset + found.items.len();
-    let next_cursor = (found.total > end as u64 && !found.items.is_empty()).then(|| Cursor(end).text());
-    ok(&ItemPage { items: shared.listed(&caller.engine, found.items).await, total: found.total, next_cursor })
+    let found = caller.engine.list(&filter, query.cursor.as_deref()).await?;
+    let items = shared.listed(&caller.engine, found.items).await;
+    ok(&ItemPage { items, total: found.total, next_cursor: found.next })
 }

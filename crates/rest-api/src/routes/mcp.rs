@@ -1,5 +1,6 @@
 //! Hands what arrives at `/mcp` to whatever speaks that protocol.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
@@ -7,9 +8,11 @@ use axum::body::Body;
 use axum::extract::{RawPathParams, Request, State};
 use axum::response::Response;
 use axum::routing::any;
+use bytes::Bytes;
 use docket_core::Error;
 use docket_core::model::Slug;
-use http_body_util::Full;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
 use serde::Deserialize;
 
 use crate::answer::{self, Answer};
@@ -44,8 +47,15 @@ async fn handle(
     let (parts, body) = request.into_parts();
     let body = collect(&parts.headers, body, &shared, shared.limits.body_bytes).await?;
     // A call may wait for work, and only the protocol knows whether this one does.
-    let _waiting = turn.wait()?;
+    let waiting = turn.wait()?;
     let request = http::Request::from_parts(parts, Full::new(body));
     let response = mcp.answer(caller, surface, query.project, request).await?;
-    Ok(response.map(Body::new) as Response)
+    // An answer may be a stream without end: its place is taken until it ends.
+    let held = |body: BoxBody<Bytes, Infallible>| {
+        Body::new(body.map_frame(move |frame| {
+            let _ = &waiting;
+            frame
+        }))
+    };
+    Ok(response.map(held) as Response)
 }

@@ -1,25 +1,41 @@
 //! The routes, one resource a file: parse, call the engine, shape the answer.
 
 mod blocked;
+mod brief;
 mod bulk;
+mod checks;
 mod claims;
+mod comments;
+mod dossier;
 mod edges;
+mod estimate;
 mod events;
+mod evidence;
 mod exchange;
+mod inbox;
 mod item;
 mod item_body;
+mod knowledge;
+mod links;
 mod list;
+mod markdown;
 mod mcp;
 mod notes;
 mod overview;
 mod probes;
 mod projects;
+mod questions;
 mod queue;
+mod runs;
+mod sessions;
 mod stream;
 mod transitions;
 mod tree;
 mod types;
 mod views;
+mod work;
+
+pub(crate) use dossier::{Include, Reading};
 
 use std::sync::Arc;
 
@@ -48,6 +64,8 @@ pub(crate) fn resources() -> OpenApiRouter<Arc<Shared>> {
         .routes(routes!(projects::workflow))
         .routes(routes!(projects::health))
         .routes(routes!(projects::activity))
+        .routes(routes!(estimate::show))
+        .routes(routes!(markdown::import))
         .routes(routes!(item::create, list::list))
         .routes(routes!(item::show, item::change, item::remove))
         .routes(routes!(list::search))
@@ -55,6 +73,23 @@ pub(crate) fn resources() -> OpenApiRouter<Arc<Shared>> {
         .routes(routes!(tree::beneath))
         .routes(routes!(tree::create))
         .routes(routes!(tree::close))
+        .routes(routes!(tree::close_whole))
+        .routes(routes!(dossier::show))
+        .routes(routes!(brief::show, brief::replace, brief::merge, brief::clear))
+        .routes(routes!(brief::verdict))
+        .routes(routes!(evidence::add))
+        .merge(proof())
+        .routes(routes!(questions::ask, questions::list))
+        .routes(routes!(questions::answer))
+        .routes(routes!(questions::withdraw))
+        .routes(routes!(inbox::list))
+        .routes(routes!(comments::add, comments::list))
+        .routes(routes!(links::add, links::list))
+        .routes(routes!(links::remove))
+        .merge(learned())
+        .routes(routes!(work::begin))
+        .routes(routes!(work::finish))
+        .merge(attempts())
         .routes(routes!(views::context))
         .routes(routes!(views::standing))
         .routes(routes!(views::why_item))
@@ -77,9 +112,11 @@ pub(crate) fn resources() -> OpenApiRouter<Arc<Shared>> {
         .routes(routes!(stream::stream))
         .routes(routes!(types::list))
         .routes(routes!(types::show))
+        .routes(routes!(types::workflow))
         .routes(routes!(types::workflows))
         .routes(routes!(types::preset))
         .routes(routes!(bulk::create, bulk::change))
+        .routes(routes!(bulk::patch))
         .routes(routes!(bulk::remove))
         .routes(routes!(bulk::advance))
         .routes(routes!(bulk::claim))
@@ -87,6 +124,42 @@ pub(crate) fn resources() -> OpenApiRouter<Arc<Shared>> {
         .routes(routes!(bulk::link))
         .routes(routes!(exchange::export))
         .routes(routes!(exchange::import))
+}
+
+/// What was learned.
+fn learned() -> OpenApiRouter<Arc<Shared>> {
+    OpenApiRouter::new()
+        .routes(routes!(knowledge::add, knowledge::list))
+        .routes(routes!(knowledge::search))
+        .routes(routes!(knowledge::show, knowledge::change, knowledge::remove))
+        .routes(routes!(knowledge::review))
+        .routes(routes!(knowledge::digest))
+        .routes(routes!(knowledge::cite, knowledge::uncite))
+}
+
+/// Attempts at items.
+fn attempts() -> OpenApiRouter<Arc<Shared>> {
+    OpenApiRouter::new()
+        .routes(routes!(sessions::begin))
+        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::show))
+        .routes(routes!(sessions::heartbeat))
+        .routes(routes!(sessions::finish))
+        .routes(routes!(sessions::cancel))
+}
+
+/// What shows that work is done.
+fn proof() -> OpenApiRouter<Arc<Shared>> {
+    OpenApiRouter::new()
+        .routes(routes!(checks::show, checks::replace, checks::add))
+        .routes(routes!(checks::approve))
+        .routes(routes!(checks::attest))
+        .routes(routes!(checks::run))
+        .routes(routes!(runs::submit))
+        .routes(routes!(runs::list))
+        .routes(routes!(runs::show))
+        .routes(routes!(runs::log))
+        .routes(routes!(runs::cancel))
 }
 
 /// All routes.

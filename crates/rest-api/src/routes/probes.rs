@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::answer::{self, Answer};
 use crate::failure::Failure;
+use crate::metrics::Now;
 
 /// The process is there.
 pub(crate) async fn health() -> Response {
@@ -28,8 +29,12 @@ pub(crate) async fn ready(State(shared): answer::State) -> Response {
 pub(crate) async fn metrics(State(shared): answer::State) -> Response {
     let (working, waiting) = shared.turns.free();
     let limits = shared.limits;
-    let ready = shared.is_ready().await;
-    let text = shared.metrics.render(limits.in_flight - working, limits.waiters - waiting, ready);
+    let text = shared.metrics.render(&Now {
+        in_flight: limits.in_flight - working,
+        waiting: limits.waiters - waiting,
+        ready: shared.is_ready().await,
+        asked: shared.engine.asked(),
+    });
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 

@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::{self, Answer, ItemOut, json, ok, page, without_proof};
-use crate::app::{Shared, no_project};
+use crate::app::{Shared, is_meant, no_project};
 use crate::extract::{Idempotency, Json, Query, TextPath};
 use crate::gate::Caller;
 use crate::limits::PAGE_DEFAULT;
 
 /// A project in an address.
 #[derive(Debug)]
-pub(crate) struct Named(Slug);
+pub(crate) struct Named(pub(crate) Slug);
 
 impl std::str::FromStr for Named {
     type Err = docket_core::Invalid;
@@ -43,7 +43,7 @@ pub(crate) struct NewProject {
     name: Option<Title>,
     /// The first half of its keys; made from the slug where it is not said.
     prefix: Option<KeyPrefix>,
-    /// The workflow to begin with: `standard` or `task-orchestrator`.
+    /// The workflow to begin with: `standard`, `task-orchestrator`, `foresttasks` or `cairn`.
     preset: Option<String>,
     /// Its workflow, in place of a preset.
     workflow: Option<Workflow>,
@@ -61,6 +61,8 @@ pub(crate) struct ProjectPatch {
     workflow: Option<Workflow>,
     /// What notes its items need.
     schemas: Option<Schemas>,
+    /// Whether it is put away: what is in it stays to be read, and nothing in it can be changed.
+    archived: Option<bool>,
 }
 
 /// All projects that the caller sees.
@@ -139,19 +141,29 @@ pub(crate) struct ActivityQuery {
     limit: Option<i64>,
 }
 
-/// The project of this slug, if the caller sees it.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ProjectsQuery {
+    /// Also those that were put away.
+    include_archived: bool,
+}
+
+/// The project of this slug or id, if the caller sees it.
 pub(crate) async fn find(caller: &Caller, slug: &Slug) -> Result<Project, Error> {
     let projects = caller.engine.projects().await?;
-    projects.into_iter().find(|project| project.slug == *slug).ok_or_else(|| no_project(slug))
+    projects.into_iter().find(|project| is_meant(project, slug)).ok_or_else(|| no_project(slug))
 }
 
 /// List projects
 #[utoipa::path(
-    get, path = "/projects", tag = "projects",
-    responses((status = 200, description = "All that the caller sees", body = Projects)),
+    get, path = "/projects", tag = "projects", params(ProjectsQuery),
+    responses((status = 200, description = "Those that the caller sees; without those put away, unless they are asked for", body = Projects)),
 )]
-pub(crate) async fn list(caller: Caller) -> Answer {
-    ok(&Projects { projects: caller.engine.projects().await? })
+pub(crate) async fn list(caller: Caller, Query(query): Query<ProjectsQuery>) -> Answer {
+    let mut projects = caller.engine.projects().await?;
+    projects.retain(|project| query.include_archived || project.archived_at.is_none());
+    ok(&Projects { projects })
 }
 
 /// Make a project
@@ -176,6 +188,7 @@ pub(crate) async fn create(caller: Caller, Idempotency(request): Idempotency, Js
         prefix: body.prefix,
         workflow,
         schemas: body.schemas,
+        archived: None,
         must_be_new: true,
     };
     let set = caller.engine.run(caller.call(request), set).await?;
@@ -212,6 +225,7 @@ pub(crate) async fn change(
         prefix: None,
         workflow: body.workflow,
         schemas: body.schemas,
+        archived: body.archived,
         must_be_new: false,
     };
     ok(&caller.engine.run(caller.call(request), set).await?.project)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use axum::extract::State;
-use docket_core::command::{ClaimNext, Held, Wanted};
+use docket_core::command::{ClaimNext, Held, Started, Wanted};
 use docket_core::model::{ItemId, ItemRef, Name, Role, Slug, Tag, Ttl};
 use docket_core::query::NextQuery;
 use docket_core::{Error, Reason, limits};
@@ -43,13 +43,19 @@ pub(crate) struct QueueQuery {
     /// How many, from 1 to 200; 10 where it is not said.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<i64>,
+    /// Where the page begins: what the page before gave as `nextCursor`, with the same filter.
+    cursor: Option<String>,
 }
 
 /// Ready work, the best first.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Queue {
     /// The items.
     items: Vec<ReadyOut>,
+    /// Where the next page begins; none on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
 }
 
 /// An item that could be worked on.
@@ -81,6 +87,10 @@ pub(crate) struct ClaimNextBody {
     item_type: Option<Name>,
     /// What the agent can do: work that needs more is left to others.
     capabilities: BTreeSet<Name>,
+    /// Whether it is moved into work at once.
+    start: bool,
+    /// Only work that somebody began and whose lease has run out.
+    abandoned: bool,
     /// How long; the workflow's default where it is not said.
     ttl_seconds: Option<Ttl>,
     /// How long to wait for work when there is none, at most 60,000.
@@ -99,6 +109,9 @@ pub(crate) struct OfferOut {
     /// The item it is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     item: Option<ItemOut>,
+    /// How it was brought into work, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<Started>,
     /// How many ready items were passed over, because they collide with live claims or ask for more.
     passed_over: usize,
     /// Earlier claims that ended because the agent may hold no more.
@@ -125,17 +138,18 @@ pub(crate) async fn queue(State(shared): answer::State, caller: Caller, Query(qu
     if let Some(slug) = &query.project {
         shared.scope(&caller, Some(slug)).await?;
     }
-    let ready = caller.engine.next(&wanted).await?;
-    let keys = shared.keys(&caller.engine, ready.iter().map(|ready| &ready.item)).await;
+    let ready = caller.engine.next(&wanted, query.cursor.as_deref()).await?;
+    let keys = shared.keys(&caller.engine, ready.items.iter().map(|ready| &ready.item)).await;
     let items = ready
+        .items
         .into_iter()
         .map(|ready| ReadyOut { item: ItemOut::listed(ready.item, &keys), is_claimed: ready.is_claimed });
-    ok(&Queue { items: items.collect() })
+    ok(&Queue { items: items.collect(), next_cursor: ready.next })
 }
 
 /// Claim the best ready work
 ///
-/// Two agents never get the same item. With `waitMs` the answer comes when there is work, or when the time is over.
+/// Two agents never get the same item. With `start` it is moved into work at once. With `waitMs` the answer comes when there is work, or when the time is over.
 #[utoipa::path(
     post, path = "/queue/claim", tag = "queue",
     request_body(content = ClaimNextBody, example = json!({"tags": ["backend"], "ttlSeconds": 900, "waitMs": 1000})),
@@ -152,6 +166,9 @@ pub(crate) async fn claim_next(
         let message = format!("waitMs must be at most {}, not {}", limits::WAIT_MS, body.wait_ms);
         return Err(Error::validation(Reason::BadValue, message).at("waitMs").into());
     }
+    let patience = Duration::from_millis(body.wait_ms);
+    let _waiting = if patience.is_zero() { None } else { Some(turn.wait()?) };
+    let place = if patience.is_zero() { None } else { Some(shared.turns.look(patience).await?) };
     let command = ClaimNext {
         project: shared.project(&caller, body.project.as_ref()).await?,
         wanted: Wanted {
@@ -161,11 +178,13 @@ pub(crate) async fn claim_next(
             tags: body.tags,
             item_type: body.item_type,
             capabilities: body.capabilities,
+            abandoned: body.abandoned,
+            start: body.start,
+            ..Wanted::default()
         },
         ttl: body.ttl_seconds,
     };
-    let patience = Duration::from_millis(body.wait_ms);
-    let _waiting = if patience.is_zero() { None } else { Some(turn.wait()?) };
+    drop(place);
     let stop = shared.stopping.subscribe();
     // Whoever waits when the server stops is told that there is nothing yet, and asks another one.
     let sleep = move |time: Duration| {
@@ -185,6 +204,7 @@ pub(crate) async fn claim_next(
     ok(&OfferOut {
         held: offer.held.map(|held| *held),
         item,
+        started: offer.started.map(|started| *started),
         passed_over: offer.passed_over,
         auto_released: offer.auto_released,
     })

@@ -1,11 +1,10 @@
 //! Events as they happen, over a connection that stays open (server-sent events).
 //!
-//! A stream reads from the store when something was committed, never because time has passed, and no further than its reader:
-//! between them lie a few pieces at the most. A reader that does not take them in time is let go, and resumes with
-//! `Last-Event-ID` where it was.
+//! A stream takes its events from what is read once for all ([`crate::feed`]), and goes no further than its reader: between
+//! them lie a few pieces at the most. A reader that does not take them in time is let go, and resumes with `Last-Event-ID`
+//! where it was.
 
 use std::convert::Infallible;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -13,7 +12,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use docket_core::model::Event;
 use docket_core::store::EventFilter;
 use docket_core::{Error, Reason, limits};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -21,11 +19,12 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::channel::{Channel, Sender};
 
 use super::events::{EventsQuery, filter};
-use crate::answer::{self, Answer, event_out};
+use crate::answer::{self, Answer};
 use crate::app::Shared;
 use crate::extract::Query;
+use crate::feed::Follower;
 use crate::gate::Caller;
-use crate::limits::{HEARTBEAT, STREAM_PAUSE};
+use crate::limits::{HEARTBEAT, STREAM_PATIENCE};
 use crate::metrics::Present;
 use crate::turn::{Turn, Waiting};
 
@@ -70,16 +69,15 @@ pub(crate) async fn begin(
             })?)
         }
     };
-    let head = caller.engine.head().await?;
-    let filter = EventFilter {
-        after: Some(last.unwrap_or(head)),
-        newest_first: false,
-        limit: EVENTS.min(limits::PAGE),
-        ..filter(&shared, &caller, &query).await?
-    };
     let waiting = turn.wait()?;
+    let (head, filter) = {
+        let _place = shared.turns.look(STREAM_PATIENCE).await?;
+        (caller.engine.head().await?, filter(&shared, &caller, &query).await?)
+    };
+    let filter = EventFilter { after: None, newest_first: false, limit: EVENTS.min(limits::PAGE), ..filter };
+    let follower = shared.feed.follow(head, last.unwrap_or(head));
     let (sender, body) = Channel::<Bytes, Infallible>::new(PIECES);
-    tokio::spawn(follow(shared, caller, filter, sender, waiting));
+    tokio::spawn(follow(shared, caller, filter, follower, sender, waiting));
     let mut response: Response = Body::new(body).into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -91,7 +89,8 @@ pub(crate) async fn begin(
 async fn follow(
     shared: Arc<Shared>,
     caller: Caller,
-    mut filter: EventFilter,
+    filter: EventFilter,
+    mut follower: Follower,
     mut sender: Sender<Bytes, Infallible>,
     _waiting: Waiting,
 ) {
@@ -110,8 +109,8 @@ async fn follow(
             }
         }
         piece = tokio::select! {
-            found = next(&caller, &mut filter) => match found {
-                Ok(events) => written(events),
+            heard = follower.next(&caller.engine, &filter) => match heard {
+                Ok(heard) => heard.text(),
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "a stream was ended");
                     // The reader comes back by itself, and misses nothing.
@@ -122,38 +121,4 @@ async fn follow(
             () = shared.stopped() => return,
         };
     }
-}
-
-/// The next events, whenever they come.
-async fn next(caller: &Caller, filter: &mut EventFilter) -> Result<Vec<Event>, Error> {
-    loop {
-        let after = filter.after.unwrap_or(0);
-        let events = caller.engine.events(filter).await?;
-        if let Some(last) = events.last() {
-            filter.after = Some(last.seq);
-            return Ok(events);
-        }
-        let head = caller.engine.changed(after).await?;
-        // A burst is read at once.
-        tokio::time::sleep(STREAM_PAUSE).await;
-        let events = caller.engine.events(filter).await?;
-        if let Some(last) = events.last() {
-            filter.after = Some(last.seq);
-            return Ok(events);
-        }
-        // What others did, and this stream is not about, need not be looked at again.
-        filter.after = Some(head);
-    }
-}
-
-fn written(events: Vec<Event>) -> Bytes {
-    let mut text = String::new();
-    for event in events {
-        let event = event_out(event);
-        // An event is plain data with text keys: it can always be written.
-        let data = serde_json::to_string(&event).unwrap_or_default();
-        // Writing to a string does not fail.
-        _ = write!(text, "id: {}\nevent: {}\ndata: {data}\n\n", event.seq, event.verb.as_str());
-    }
-    Bytes::from(text)
 }

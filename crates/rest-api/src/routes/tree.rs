@@ -114,6 +114,14 @@ pub(crate) struct CloseBody {
     cancel: bool,
 }
 
+/// How an item and what lies beneath it is closed by force.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct CloseTreeBody {
+    /// Whether it is given up: then nothing has to be shown.
+    cancel: bool,
+}
+
 /// Show trees
 #[utoipa::path(
     get, path = "/tree", tag = "trees", params(TreeQuery),
@@ -301,5 +309,25 @@ pub(crate) async fn close(
     MaybeJson(body): MaybeJson<CloseBody>,
 ) -> Answer {
     let close = CloseTree { project: ProjectRef::Any, what: What::Beneath(item), cancel: body.cancel };
+    ok(&caller.engine.run(caller.call(request), close).await?)
+}
+
+/// Close an item with everything beneath it, by force
+///
+/// All of it or nothing. It is the one way past the workflow's path and the notes that are missing on it; criteria must be shown all
+/// the same, and what others hold stays theirs.
+#[utoipa::path(
+    post, path = "/items/{id}/close-tree", tag = "trees",
+    params(("id" = ItemRef, Path, description = "The item")),
+    request_body(content = CloseTreeBody, example = json!({"cancel": true})),
+    responses((status = 200, description = "How each item ended, in the order in which they were closed", body = TreeClosed)),
+)]
+pub(crate) async fn close_whole(
+    caller: Caller,
+    ItemPath(item): ItemPath,
+    Idempotency(request): Idempotency,
+    MaybeJson(body): MaybeJson<CloseTreeBody>,
+) -> Answer {
+    let close = CloseTree { project: ProjectRef::Any, what: What::Whole(item), cancel: body.cancel };
     ok(&caller.engine.run(caller.call(request), close).await?)
 }

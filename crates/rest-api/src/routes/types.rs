@@ -60,6 +60,18 @@ pub(crate) struct NodeTypes {
     note_limits: NoteLimits,
 }
 
+/// How items of a type move.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TypeWorkflow {
+    /// The project.
+    project: Slug,
+    /// The type, with the notes it asks for in each phase.
+    node_type: NodeType,
+    /// Statuses and switches.
+    workflow: Workflow,
+}
+
 /// The workflows that ship.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Workflows {
@@ -96,7 +108,26 @@ pub(crate) async fn show(
 ) -> Answer {
     let project = project(&shared, &caller, query.project.as_ref()).await?;
     let found = node_type(&project.schemas, &name);
-    ok(&found.ok_or_else(|| Error::not_found(format!("no type \"{}\" in this project", docket_core::echo(&name))))?)
+    ok(&found.ok_or_else(|| no_type(&name))?)
+}
+
+/// Show the workflow of a type of items
+///
+/// The statuses an item goes through, with the notes that each phase asks of this type.
+#[utoipa::path(
+    get, path = "/node-types/{name}/workflow", tag = "types",
+    params(("name" = Name, Path, description = "The type"), ProjectQuery),
+    responses((status = 200, description = "The workflow as data, and the type's notes", body = TypeWorkflow)),
+)]
+pub(crate) async fn workflow(
+    State(shared): answer::State,
+    caller: Caller,
+    TextPath(Word(name)): TextPath<Word>,
+    Query(query): Query<ProjectQuery>,
+) -> Answer {
+    let project = project(&shared, &caller, query.project.as_ref()).await?;
+    let found = node_type(&project.schemas, &name).ok_or_else(|| no_type(&name))?;
+    ok(&TypeWorkflow { project: project.slug, node_type: found, workflow: project.workflow })
 }
 
 /// List the workflows that ship
@@ -131,6 +162,10 @@ async fn project(shared: &Shared, caller: &Caller, named: Option<&Slug>) -> Resu
     };
     let projects = caller.engine.projects().await?;
     projects.into_iter().find(|project| project.id == id).ok_or_else(|| Error::not_found("no such project"))
+}
+
+fn no_type(name: &str) -> Error {
+    Error::not_found(format!("no type \"{}\" in this project", docket_core::echo(name)))
 }
 
 fn node_type(schemas: &Schemas, name: &str) -> Option<NodeType> {

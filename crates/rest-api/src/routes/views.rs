@@ -83,12 +83,16 @@ pub(crate) struct Reasons {
 
 /// One item with everything that keeps it from being handed out.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 #[schema(as = Why)]
 pub(crate) struct WhyOut {
     /// The item.
     item: ItemOut,
     /// What stands in the way; empty when it is ready.
     obstacles: Vec<Obstacle>,
+    /// Notes that its next move will owe.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing_notes: Vec<Name>,
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -181,7 +185,11 @@ pub(crate) async fn why(State(shared): answer::State, caller: Caller, Query(quer
 
 async fn reasons(shared: &Shared, caller: &Caller, why: Vec<Why>) -> Reasons {
     let keys = shared.keys(&caller.engine, why.iter().map(|why| &why.item)).await;
-    let out = |why: Why| WhyOut { item: ItemOut::listed(why.item, &keys), obstacles: why.obstacles };
+    let out = |why: Why| WhyOut {
+        item: ItemOut::listed(why.item, &keys),
+        obstacles: why.obstacles,
+        missing_notes: why.missing_notes,
+    };
     Reasons { items: why.into_iter().map(out).collect() }
 }
 

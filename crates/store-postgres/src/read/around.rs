@@ -5,7 +5,7 @@ use docket_core::store::code::{BLOCKS, TERMINAL};
 use docket_core::store::{Around, EdgeReach, NoteReach, Scope};
 
 use super::limit::Limit;
-use super::statement::{Statement, packed};
+use super::statement::{Statement, each, packed};
 use crate::row::{EDGE, HEAD, NOTE};
 use crate::script::Script;
 
@@ -13,11 +13,13 @@ use crate::script::Script;
 pub(super) fn add_relatives(script: &mut Script, statement: &mut Statement, around: &Around) -> Vec<&'static str> {
     let mut shown = Vec::new();
     if around.ancestors {
+        let parents = each("up", "items", "i", "i.id = up.id");
         statement.part(
             "above (id)",
-            "WITH RECURSIVE up (id) AS (SELECT parent_id FROM named WHERE parent_id IS NOT NULL \
-             UNION SELECT i.parent_id FROM up JOIN items i ON i.id = up.id WHERE i.parent_id IS NOT NULL) \
-             SELECT id FROM up",
+            &format!(
+                "WITH RECURSIVE up (id) AS (SELECT parent_id FROM named WHERE parent_id IS NOT NULL \
+                 UNION SELECT i.parent_id FROM {parents} WHERE i.parent_id IS NOT NULL) SELECT id FROM up"
+            ),
         );
         shown.push("above");
     }
@@ -25,13 +27,13 @@ pub(super) fn add_relatives(script: &mut Script, statement: &mut Statement, arou
         // Breadth first up to the limit, then parents before children. `UNION` meets each item once, however many of the
         // named ones it lies beneath. Postgres computes no more of a recursion than is fetched of it.
         let most = script.page(most.saturating_add(1));
+        let first = each("named n", "items", "c", "c.parent_id = n.id");
+        let further = each("down", "items", "c", "c.parent_id = down.id");
         statement.part(
             "beneath (id, depth, number)",
             &format!(
-                "WITH RECURSIVE down (id, depth, number) AS ( \
-                    SELECT c.id, c.depth, c.number FROM named n JOIN items c ON c.parent_id = n.id \
-                    UNION SELECT c.id, c.depth, c.number FROM down JOIN items c ON c.parent_id = down.id \
-                 ) SELECT id, depth, number FROM down LIMIT {most}"
+                "WITH RECURSIVE down (id, depth, number) AS (SELECT c.id, c.depth, c.number FROM {first} \
+                 UNION SELECT c.id, c.depth, c.number FROM {further}) SELECT id, depth, number FROM down LIMIT {most}"
             ),
         );
         statement.ids("subtree", "id", "depth, number", "beneath");
@@ -83,7 +85,7 @@ pub(super) fn add_named(
             "named_notes (note, id)",
             &format!("SELECT n.id, n.item_id FROM notes n WHERE n.id = ANY({ids}){seen}"),
         );
-        statement.rows("notes", NOTE, "named_notes m JOIN notes n ON n.id = m.note");
+        statement.rows("notes", NOTE, &each("named_notes m", "notes", "n", "n.id = m.note"));
         shown.push("named_notes");
     }
     shown
@@ -93,18 +95,27 @@ pub(super) fn add_named(
 pub(super) fn add_attached(statement: &mut Statement, scope: &Scope) -> bool {
     match scope.around.notes {
         NoteReach::None => {}
-        NoteReach::Heads => statement.rows("heads", HEAD, "near s JOIN notes n ON n.item_id = s.id"),
-        NoteReach::Bodies => statement.rows("bodies", NOTE, "named s JOIN notes n ON n.item_id = s.id"),
+        NoteReach::Heads => statement.rows("heads", HEAD, &each("near s", "notes", "n", "n.item_id = s.id")),
+        NoteReach::Bodies => statement.rows("bodies", NOTE, &each("named s", "notes", "n", "n.item_id = s.id")),
+    }
+    if scope.around.edges == EdgeReach::Counted {
+        let count = |end: &str| format!("(SELECT count(*) FROM edges e WHERE e.{end} = n.id)");
+        statement.rows(
+            "degrees",
+            &format!("json_build_array(n.id, {} + {})", count("from_id"), count("to_id")),
+            "named n",
+        );
     }
     let from = match scope.around.edges {
-        EdgeReach::None => None,
+        EdgeReach::None | EdgeReach::Counted => None,
         EdgeReach::Named => Some("named"),
         EdgeReach::Shown => Some("near"),
     };
     let mut sources = Vec::new();
     if let Some(from) = from {
         for end in ["from_id", "to_id"] {
-            sources.push(format!("SELECT e.id, e.from_id, e.to_id FROM {from} s JOIN edges e ON e.{end} = s.id"));
+            let edges = each(&format!("{from} s"), "edges", "e", &format!("e.{end} = s.id"));
+            sources.push(format!("SELECT e.id, e.from_id, e.to_id FROM {edges}"));
         }
     }
     if !scope.edge_ids.is_empty() {
@@ -114,7 +125,7 @@ pub(super) fn add_attached(statement: &mut Statement, scope: &Scope) -> bool {
         return false;
     }
     statement.part("linked (id, from_id, to_id)", &sources.join(" UNION "));
-    statement.rows("edges", EDGE, "linked l JOIN edges e ON e.id = l.id");
+    statement.rows("edges", EDGE, &each("linked l", "edges", "e", "e.id = l.id"));
     true
 }
 
@@ -136,17 +147,19 @@ pub(super) fn add_waits(statement: &mut Statement) {
         "wait_edges",
         &format!(
             "(SELECT string_agg({} || {} || coalesce(e.unblock_at, {TERMINAL}), '') \
-             FROM waited w JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS})",
+             FROM {})",
             packed("e.from_id"),
-            packed("e.to_id")
+            packed("e.to_id"),
+            each("waited w", "edges", "e", &format!("e.to_id = w.id AND e.kind = {BLOCKS}"))
         ),
     );
     statement.result(
         "wait_children",
         &format!(
-            "(SELECT string_agg({} || {}, '') FROM waited w JOIN items c ON c.parent_id = w.id)",
+            "(SELECT string_agg({} || {}, '') FROM {})",
             packed("c.parent_id"),
-            packed("c.id")
+            packed("c.id"),
+            each("waited w", "items", "c", "c.parent_id = w.id")
         ),
     );
 }
@@ -165,9 +178,6 @@ pub(super) fn add_component(statement: &mut Statement, limit: &Limit) {
         ),
     );
     statement.result("component_cut", &format!("(SELECT count(*) > {most} FROM connected)"));
-    statement.rows(
-        "component",
-        EDGE,
-        &format!("connected w JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS}{from}"),
-    );
+    let edges = each("connected w", "edges", "e", &format!("e.to_id = w.id AND e.kind = {BLOCKS}{from}"));
+    statement.rows("component", EDGE, &edges);
 }

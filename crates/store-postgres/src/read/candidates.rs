@@ -7,8 +7,10 @@ use docket_core::store::code::{Coded, TERMINAL};
 use docket_core::store::{Candidates, Scope};
 use uuid::Uuid;
 
+use super::contract;
 use super::limit::Limit;
-use super::statement::{NOW, Statement};
+use super::sessions;
+use super::statement::{NOW, Statement, each};
 use crate::script::Script;
 
 /// Whether rows are locked as they are found.
@@ -48,8 +50,8 @@ pub(super) fn add_of_project(
             let most = wanted.limit.saturating_add(1);
             best(script, statement, wanted, most, ["free", "unblocked", "lapsed"], Locking::No)
         };
-        statement.part("picked (id, rank, number, pk)", &select);
-        statement.ids("picked", "id", "rank, number, pk", "picked");
+        statement.part("picked (id, rank, number, project_id)", &select);
+        statement.ids("picked", "id", "rank, number, project_id", "picked");
         shown.push("picked");
     }
     shown
@@ -70,6 +72,18 @@ pub(super) fn add_locks(script: &mut Script, statement: &mut Statement, scope: &
         statement.part("noted (id)", &format!("SELECT n.item_id FROM notes n WHERE n.id = ANY({ids}){seen}"));
         sources.push("SELECT id FROM noted");
     }
+    if let Some(select) = contract::named_questions(script, scope, limit) {
+        statement.part("asked (question, id)", &select);
+        sources.push("SELECT id FROM asked");
+    }
+    if let Some(select) = contract::named_links(script, scope, limit) {
+        statement.part("attached (link, id)", &select);
+        sources.push("SELECT id FROM attached");
+    }
+    if let Some(select) = sessions::named_sessions(script, scope, limit) {
+        statement.part("attempted (session, id)", &select);
+        sources.push("SELECT id FROM attempted");
+    }
     // In the order of their ids, so that two units that want the same rows do not wait for each other.
     statement.part(
         "mine (id)",
@@ -82,11 +96,11 @@ pub(super) fn add_locks(script: &mut Script, statement: &mut Statement, scope: &
     let Some(wanted) = &scope.candidates else { return };
     let most = wanted.limit;
     let taken = best(script, statement, wanted, most, ["free", "unblocked", "lapsed"], Locking::SkipTaken);
-    statement.part("taken (id, rank, number, pk)", &taken);
-    statement.ids("taken", "id", "rank, number, pk", "taken");
+    statement.part("taken (id, rank, number, project_id)", &taken);
+    statement.ids("taken", "id", "rank, number, project_id", "taken");
     let names = ["free_there", "unblocked_there", "lapsed_there"];
     let there = best(script, statement, wanted, most, names, Locking::No);
-    statement.part("there (id, rank, number, pk)", &there);
+    statement.part("there (id, rank, number, project_id)", &there);
     statement.result("skipped", "(SELECT count(*) FROM there) > (SELECT count(*) FROM taken)");
 }
 
@@ -130,8 +144,8 @@ fn among(script: &mut Script, wanted: &Candidates, ids: &[Uuid]) -> String {
     let fits = conditions(script, wanted);
     let ids = script.uuids(ids.iter().copied());
     format!(
-        "SELECT r.id, r.rank, r.number, r.pk FROM items r WHERE r.id = ANY({ids}) AND r.role <> {TERMINAL} AND {} AND {} \
-         AND {fits} ORDER BY r.rank, r.number, r.pk",
+        "SELECT r.id, r.rank, r.number, r.project_id FROM items r WHERE r.id = ANY({ids}) AND r.role <> {TERMINAL} AND {} AND {} \
+         AND {fits} ORDER BY r.rank, r.number, r.project_id",
         ready(wanted),
         free(wanted)
     )
@@ -160,12 +174,12 @@ fn best(
     let end = format!("{first} ORDER BY r.rank, r.number LIMIT {most} {lock}");
     let mut branches = Vec::new();
     let mut add = |name: &str, statement: &mut Statement, select: &str| {
-        statement.part(&format!("{name} (id, rank, number, pk)"), select);
-        branches.push(format!("SELECT id, rank, number, pk FROM {name}"));
+        statement.part(&format!("{name} (id, rank, number, project_id)"), select);
+        branches.push(format!("SELECT id, rank, number, project_id FROM {name}"));
     };
     if let Some(beneath) = beneath(script, wanted) {
         let select = format!(
-            "SELECT r.id, r.rank, r.number, r.pk FROM items r WHERE {beneath} AND r.role <> {TERMINAL} \
+            "SELECT r.id, r.rank, r.number, r.project_id FROM items r WHERE {beneath} AND r.role <> {TERMINAL} \
              AND r.project_id IN (SELECT id FROM meant) AND {} AND {} AND {fits} {end}",
             ready(wanted),
             free(wanted)
@@ -180,15 +194,15 @@ fn best(
         ways.push((lapsed_name, format!("r.claimed_at IS NOT NULL AND {lapsed} AND {}", ready(wanted))));
         for (name, way) in ways {
             let select = format!(
-                "SELECT x.id, x.rank, x.number, x.pk FROM meant m CROSS JOIN LATERAL ( \
-                 SELECT r.id, r.rank, r.number, r.pk FROM items r WHERE r.project_id = m.id AND {way} \
+                "SELECT x.id, x.rank, x.number, x.project_id FROM meant m CROSS JOIN LATERAL ( \
+                 SELECT r.id, r.rank, r.number, r.project_id FROM items r WHERE r.project_id = m.id AND {way} \
                  AND r.role <> {TERMINAL} AND {fits} {end}) x"
             );
             add(name, statement, &select);
         }
     }
     format!(
-        "SELECT id, rank, number, pk FROM ({}) b ORDER BY rank, number, pk LIMIT {most}",
+        "SELECT id, rank, number, project_id FROM ({}) b ORDER BY rank, number, project_id LIMIT {most}",
         branches.join(" UNION ALL ")
     )
 }
@@ -218,9 +232,9 @@ fn conditions(script: &mut Script, wanted: &Candidates) -> String {
         let tags = script.texts(wanted.tags.iter().map(Tag::as_str));
         let _ = write!(fits, " AND r.tags ?| {tags}");
     }
-    if let Some((rank, number)) = wanted.after {
-        let (rank, number) = (script.int(rank), script.int(number.into()));
-        let _ = write!(fits, " AND (r.rank, r.number) > ({rank}, {number})");
+    if let Some((rank, number, project)) = wanted.after {
+        let (rank, number, project) = (script.int(rank), script.int(number.into()), script.uuid(project.as_uuid()));
+        let _ = write!(fits, " AND (r.rank, r.number, r.project_id) > ({rank}, {number}, {project})");
     }
     fits
 }
@@ -230,9 +244,10 @@ fn beneath(script: &mut Script, wanted: &Candidates) -> Option<String> {
     let under = wanted.under.map(|id| script.uuid(id.as_uuid()));
     let parent = wanted.parent.map(|id| script.uuid(id.as_uuid()));
     let inside = under.map(|under| {
+        let children = each("down", "items", "c", "c.parent_id = down.id");
         format!(
-            "r.parent_id IN (WITH RECURSIVE down (id) AS (SELECT {under}::uuid UNION \
-             SELECT c.id FROM down JOIN items c ON c.parent_id = down.id) SELECT id FROM down)"
+            "r.parent_id IN (WITH RECURSIVE down (id) AS (SELECT {under}::uuid UNION SELECT c.id FROM {children}) \
+             SELECT id FROM down)"
         )
     });
     match (parent, inside) {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use docket_core::model::Event;
 use docket_core::store::code::Coded;
+use docket_core::store::row::{EventRow, models};
 use docket_core::store::{EventFilter, StoreError};
 use serde::Deserialize;
 
@@ -15,7 +16,7 @@ use super::limit::{Limit, Set};
 use crate::error::Trouble;
 use crate::options::{SETTLE_WAIT, UNSETTLED_LOOK};
 use crate::pool::Link;
-use crate::row::{EVENT, EventRow, models};
+use crate::row::EVENT;
 use crate::script::Script;
 
 /// How far events may be read.
@@ -37,9 +38,11 @@ pub(crate) async fn head(link: &mut Link) -> Result<Head, Trouble> {
 /// Events that match a filter, in two round trips.
 pub(crate) async fn read_events(link: &mut Link, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
     let mut last = head(link).await?;
-    // Whoever has just written something wants to see it. Most transactions end within a flush of the disk.
+    // Whoever has just written something wants to see it. Most transactions end within a flush of the disk. What lies
+    // before an event that was seen is all there.
+    let open_ended = filter.before.is_none_or(|before| before > last.number);
     let begun = Instant::now();
-    while !last.settled && begun.elapsed() < SETTLE_WAIT {
+    while open_ended && !last.settled && begun.elapsed() < SETTLE_WAIT {
         tokio::time::sleep(UNSETTLED_LOOK).await;
         last = head(link).await?;
     }
@@ -62,6 +65,10 @@ fn compose(filter: &EventFilter, last: u64) -> Script {
     if let Some(after) = filter.after {
         let after = script.int(number(after));
         let _ = write!(fits, " AND v.seq > {after}");
+    }
+    if let Some(before) = filter.before {
+        let before = script.int(number(before));
+        let _ = write!(fits, " AND v.seq < {before}");
     }
     if let Some(since) = filter.since {
         let since = script.int(since.as_millis());

@@ -2,14 +2,17 @@
 
 use docket_core::model::Tag;
 use docket_core::store::code::Coded;
-use docket_core::store::{ClaimState, Filter, Found, Order, ProjectRef, SortBy, StoreError, TimeRange};
+use docket_core::store::row::{ItemRow, Millis, models};
+use docket_core::store::{
+    ClaimState, Filter, Found, Mark, Order, Place, ProjectRef, SortBy, StoreError, Tie, TimeRange,
+};
 use serde::Deserialize;
 
 use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
-use crate::row::{ITEM, ItemRow, Millis, models};
+use crate::row::ITEM;
 use crate::script::Script;
 
 #[derive(Debug, Default, Deserialize)]
@@ -35,9 +38,13 @@ fn compose(context: &Context, filter: &Filter) -> Script {
         statement.result("count", &format!("(SELECT count(*) FROM items i WHERE {fits})"));
     }
     if filter.limit > 0 {
+        let mut fits = vec![fits];
+        add_after(&mut script, filter, &mut fits);
+        let fits = fits.join(" AND ");
         let (limit, offset) = (script.page(filter.limit), script.page(filter.offset));
         let order = order(filter);
-        // Only the page's rows are read whole; the rest is sorted by what the order needs.
+        // Only the page's rows are read whole, one by one, since a plan that does not know how few they are would go
+        // through all; the rest is sorted by what the order needs.
         statement.ordered_rows(
             "items",
             ITEM,
@@ -45,7 +52,7 @@ fn compose(context: &Context, filter: &Filter) -> Script {
             &format!(
                 "(SELECT o.id, row_number() OVER () AS place FROM ( \
                  SELECT i.id FROM items i WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}) o) k \
-                 JOIN items i ON i.id = k.id"
+                 CROSS JOIN LATERAL (SELECT x.* FROM items x WHERE x.id = k.id OFFSET 0) i"
             ),
         );
     }
@@ -106,6 +113,15 @@ fn conditions(script: &mut Script, filter: &Filter) -> String {
         Some(true) => fits.push("i.blockers > 0".to_owned()),
         Some(false) => fits.push("i.blockers = 0".to_owned()),
     }
+    match filter.inbox {
+        None => {}
+        Some(true) => fits.push("i.inbox <> 0".to_owned()),
+        Some(false) => fits.push("i.inbox = 0".to_owned()),
+    }
+    if let Some(holder) = &filter.held_by {
+        let holder = script.text(holder.as_str());
+        fits.push(format!("i.holder = {holder} AND (i.claim_expires_at IS NULL OR i.claim_expires_at > {NOW})"));
+    }
     fits.join(" AND ")
 }
 
@@ -125,13 +141,43 @@ fn add_range(script: &mut Script, column: &str, range: TimeRange, fits: &mut Vec
     }
 }
 
-/// The order of a list. Within a project items are numbered in the order in which they were made; across projects their
-/// rows are.
-fn order(filter: &Filter) -> String {
-    let made = match filter.project {
-        ProjectRef::Any => "i.pk",
-        ProjectRef::Id(_) | ProjectRef::Slug(_) => "i.number",
+/// What comes after a place, in the order of the list. The leading comparison is one that an index can begin with.
+fn add_after(script: &mut Script, filter: &Filter, fits: &mut Vec<String>) {
+    let Some(Place(mark, tie)) = &filter.after else { return };
+    let tie = match tie {
+        Tie::Number(number) => script.int((*number).into()),
+        Tie::Id(id) => script.uuid(id.as_uuid()),
     };
+    let made = made(filter);
+    let (later, earlier) = match filter.order {
+        Order::Asc => (">", "<"),
+        Order::Desc => ("<", ">"),
+    };
+    let (column, value, beyond) = match mark {
+        Mark::Created => return fits.push(format!("{made} {later} {tie}")),
+        Mark::Complexity(None) => return fits.push(format!("i.complexity IS NULL AND {made} > {tie}")),
+        Mark::Title(title) => ("i.title", script.text(title.as_str()), later),
+        // The most urgent priority has the lowest number.
+        Mark::Priority(priority) => ("i.priority", script.int(priority.code()), earlier),
+        Mark::Complexity(Some(complexity)) => ("i.complexity", script.int(complexity.get().into()), later),
+        Mark::Modified(at) => ("i.modified_at", script.int(at.as_millis()), later),
+    };
+    let after = format!("{column} {beyond}= {value} AND ({column} {beyond} {value} OR {made} > {tie})");
+    // What has no complexity comes last, whichever way the list runs.
+    fits.push(if matches!(mark, Mark::Complexity(_)) { format!("({column} IS NULL OR {after})") } else { after });
+}
+
+/// What tells equals apart, in the order in which they were made: within a project their number, over several their id.
+fn made(filter: &Filter) -> &'static str {
+    match filter.project {
+        ProjectRef::Any => "i.id",
+        ProjectRef::Id(_) | ProjectRef::Slug(_) => "i.number",
+    }
+}
+
+/// The order of a list.
+fn order(filter: &Filter) -> String {
+    let made = made(filter);
     let (direction, opposite) = match filter.order {
         Order::Asc => ("ASC", "DESC"),
         Order::Desc => ("DESC", "ASC"),

@@ -14,7 +14,7 @@ use crate::script::Script;
 pub(super) struct Names<'s> {
     ids: Vec<Uuid>,
     keys: Vec<&'s Key>,
-    pub(super) prefixes: Vec<&'s str>,
+    prefixes: Vec<&'s str>,
 }
 
 impl<'s> Names<'s> {

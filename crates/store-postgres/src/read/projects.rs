@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use docket_core::model::{Project, ProjectId};
 use docket_core::store::StoreError;
+use docket_core::store::row::{ProjectRow, models};
 
 use crate::context::Context;
 use crate::error::Trouble;
 use crate::pool::Link;
-use crate::row::{PROJECT, ProjectRow, models};
+use crate::row::PROJECT;
 use crate::script::Script;
 
 /// Reads the rules of these projects into memory.

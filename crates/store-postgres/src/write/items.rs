@@ -13,7 +13,7 @@ use crate::script::{Script, json};
 
 const IDENTITY: [Column; 4] =
     [("id", Kind::Id), ("project_id", Kind::Id), ("number", Kind::Int), ("created_at", Kind::Int)];
-const CONTENT: [Column; 16] = [
+const CONTENT: [Column; 21] = [
     ("parent_id", Kind::Id),
     ("depth", Kind::Int),
     ("title", Kind::Text),
@@ -30,6 +30,11 @@ const CONTENT: [Column; 16] = [
     ("touches", Kind::List),
     ("needs", Kind::List),
     ("required_capabilities", Kind::List),
+    ("intent", Kind::Text),
+    ("attention", Kind::Text),
+    ("due_at", Kind::Int),
+    ("estimate_minutes", Kind::Int),
+    ("position", Kind::Int),
 ];
 const STAMP: [Column; 2] = [("version", Kind::Int), ("modified_at", Kind::Int)];
 const STATE: [Column; 6] = [
@@ -48,12 +53,14 @@ const CLAIM: [Column; 6] = [
     ("claim_ttl", Kind::Int),
     ("fence", Kind::Int),
 ];
-const DERIVED: [Column; 5] = [
+const DERIVED: [Column; 7] = [
     ("blockers", Kind::Int),
     ("moot", Kind::Int),
     ("unblocks", Kind::Int),
     ("rank", Kind::Int),
     ("offered", Kind::Bool),
+    ("sections", Kind::Int),
+    ("inbox", Kind::Int),
 ];
 const WORDS: [Column; 1] = [("words", Kind::Words)];
 /// What an item is compared by: that nobody else has changed it since it was read.
@@ -101,7 +108,7 @@ pub(super) fn add_changed(script: &mut Script, writes: &mut Writes, changes: &[I
     }
 }
 
-/// Removes items; notes and edges go with them by their foreign keys.
+/// Removes items; what belongs to them and edges go with them by their foreign keys.
 pub(super) fn add_removed(script: &mut Script, writes: &mut Writes, items: &[ItemId]) {
     if !items.is_empty() {
         let ids = script.uuids(items.iter().map(|id| id.as_uuid()));
@@ -161,6 +168,11 @@ fn content(item: &Item) -> Vec<Cell> {
         json(&item.touches).into(),
         json(&item.needs).into(),
         json(&item.required_capabilities).into(),
+        item.intent.as_ref().map(Text::as_str).into(),
+        item.attention.as_ref().map(Text::as_str).into(),
+        item.due_at.map(Timestamp::as_millis).into(),
+        item.estimate_minutes.map(i64::from).into(),
+        item.position.map(i64::from).into(),
     ]
 }
 
@@ -199,9 +211,11 @@ fn derived(item: &Item) -> Vec<Cell> {
         derived.unblocks.into(),
         derived.rank.into(),
         derived.offered.into(),
+        derived.sections.0.into(),
+        derived.inbox.0.into(),
     ]
 }
 
 fn words(item: &Item) -> Vec<Cell> {
-    vec![search::fold(&format!("{} {}", item.title, item.summary)).into()]
+    vec![search::filed(item).into()]
 }

@@ -1,4 +1,4 @@
-//! Everything but items: projects, edges, notes, events, stored answers.
+//! Everything but items and their contracts: projects, edges, notes, events, stored answers.
 
 use docket_core::model::{Edge, Event, ItemId, Note, Project, Timestamp};
 use docket_core::store::code::Coded;
@@ -11,7 +11,7 @@ use super::rows::{Cell, Column, Kind, Rows};
 use crate::options::ANSWERS_SWEPT;
 use crate::script::{Script, json};
 
-const PROJECT: [Column; 7] = [
+const PROJECT: [Column; 8] = [
     ("id", Kind::Id),
     ("slug", Kind::Text),
     ("prefix", Kind::Text),
@@ -19,6 +19,7 @@ const PROJECT: [Column; 7] = [
     ("next_number", Kind::Int),
     ("version", Kind::Int),
     ("created_at", Kind::Int),
+    ("archived_at", Kind::Int),
 ];
 const RULES: [Column; 3] = [("project_id", Kind::Id), ("workflow", Kind::Json), ("schemas", Kind::Json)];
 const NUMBER: [Column; 3] = [("id", Kind::Id), ("next_number", Kind::Int), ("read_number", Kind::Int)];
@@ -67,7 +68,7 @@ pub(super) fn add_projects(script: &mut Script, writes: &mut Writes, changes: &C
         if let Some(rows) = Rows::bind(script, &PROJECT, projects.collect()) {
             let otherwise = format!(
                 "ON CONFLICT (id) DO UPDATE SET slug = excluded.slug, prefix = excluded.prefix, name = excluded.name, \
-                 version = excluded.version, next_number = {number}"
+                 version = excluded.version, archived_at = excluded.archived_at, next_number = {number}"
             );
             writes.add(rows.insert("projects", &PROJECT, &otherwise));
         }
@@ -155,6 +156,7 @@ fn project(project: &Project, next_number: u32) -> Vec<Cell> {
         next_number.into(),
         project.version.into(),
         project.created_at.as_millis().into(),
+        project.archived_at.map(Timestamp::as_millis).into(),
     ]
 }
 

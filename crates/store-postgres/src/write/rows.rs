@@ -148,6 +148,21 @@ impl Rows {
         )
     }
 
+    /// Inserts or replaces rows by `entry_id`, each with a number in `place` that follows from the `base` of another part.
+    pub(super) fn insert_placed(&self, table: &str, columns: &[Column], place: &str, base: &str) -> String {
+        let cells: Vec<String> = columns.iter().map(|(name, _)| self.cell(name)).collect();
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let set = names.iter().chain([&place]).map(|name| format!("{name} = excluded.{name}"));
+        format!(
+            "INSERT INTO {table} ({}, {place}) SELECT {}, b.base + r.place FROM {base} b CROSS JOIN {} \
+             ON CONFLICT (entry_id) DO UPDATE SET {}",
+            names.join(", "),
+            cells.join(", "),
+            self.from,
+            set.collect::<Vec<_>>().join(", ")
+        )
+    }
+
     /// Sets columns of the rows with the same id, where `only` holds.
     pub(super) fn update(&self, table: &str, columns: &[Column], only: &str) -> String {
         let set: Vec<String> = columns.iter().map(|(name, _)| format!("{name} = {}", self.cell(name))).collect();

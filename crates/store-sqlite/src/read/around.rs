@@ -99,8 +99,16 @@ pub(super) fn add_attached(statement: &mut Statement, scope: &Scope) -> bool {
         NoteReach::Heads => statement.rows("heads", HEAD, "near s CROSS JOIN notes n ON n.item_id = s.id"),
         NoteReach::Bodies => statement.rows("bodies", NOTE, "named s CROSS JOIN notes n ON n.item_id = s.id"),
     }
+    if scope.around.edges == EdgeReach::Counted {
+        let count = |end: &str| format!("(SELECT count(*) FROM edges e WHERE e.{end} = n.id)");
+        statement.rows(
+            "degrees",
+            &format!("json_array(hex(n.id), {} + {})", count("from_id"), count("to_id")),
+            "named n",
+        );
+    }
     let from = match scope.around.edges {
-        EdgeReach::None => None,
+        EdgeReach::None | EdgeReach::Counted => None,
         EdgeReach::Named => Some("named"),
         EdgeReach::Shown => Some("near"),
     };

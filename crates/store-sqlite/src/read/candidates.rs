@@ -85,7 +85,7 @@ fn add_candidates(script: &mut Script, statement: &mut Statement, wanted: &Candi
     if let Some(beneath) = beneath(script, wanted) {
         let free = if wanted.include_claimed { "1" } else { &format!("(r.holder IS NULL OR {free})") };
         branches.push(format!(
-            "SELECT r.id, r.rank, r.number, r.pk FROM {beneath} \
+            "SELECT r.id, r.rank, r.number, r.project_id FROM {beneath} \
              WHERE r.project_id IN (SELECT id FROM meant) AND {ready} AND {free} AND {fits}"
         ));
     } else {
@@ -93,25 +93,25 @@ fn add_candidates(script: &mut Script, statement: &mut Statement, wanted: &Candi
         for offered in offers {
             let unblocked = if *offered == 1 { "1" } else { "r.blockers = 0" };
             branches.push(format!(
-                "SELECT i.id, i.rank, i.number, i.pk FROM meant m CROSS JOIN items i ON i.pk IN ( \
+                "SELECT i.id, i.rank, i.number, i.project_id FROM meant m CROSS JOIN items i ON i.pk IN ( \
                     SELECT r.pk FROM items r INDEXED BY items_ready WHERE r.project_id = m.id AND r.offered = {offered} \
                     AND {unblocked} AND r.holder IS NULL AND r.role <> {TERMINAL} AND {fits} \
                     ORDER BY r.rank, r.number LIMIT {most})"
             ));
         }
         branches.push(format!(
-            "SELECT r.id, r.rank, r.number, r.pk FROM meant m CROSS JOIN items r INDEXED BY items_claimed \
+            "SELECT r.id, r.rank, r.number, r.project_id FROM meant m CROSS JOIN items r INDEXED BY items_claimed \
              ON r.project_id = m.id AND r.holder IS NOT NULL AND {free} WHERE {ready} AND {fits}"
         ));
     }
     statement.part(
-        "picked (id, rank, number, pk)",
+        "picked (id, rank, number, project_id)",
         &format!(
-            "SELECT id, rank, number, pk FROM ({}) ORDER BY rank, number, pk LIMIT {most}",
+            "SELECT id, rank, number, project_id FROM ({}) ORDER BY rank, number, project_id LIMIT {most}",
             branches.join(" UNION ALL ")
         ),
     );
-    statement.ids("picked", "id", "rank, number, pk", "picked");
+    statement.ids("picked", "id", "rank, number, project_id", "picked");
 }
 
 /// What a candidate `r` must be, claims aside.
@@ -129,9 +129,9 @@ fn conditions(script: &mut Script, wanted: &Candidates) -> String {
             " AND EXISTS (SELECT 1 FROM item_tags t WHERE t.item_pk = r.pk AND t.tag IN (SELECT value FROM json_each({tags})))"
         );
     }
-    if let Some((rank, number)) = wanted.after {
-        let (rank, number) = (script.int(rank), script.int(number.into()));
-        let _ = write!(fits, " AND (r.rank, r.number) > ({rank}, {number})");
+    if let Some((rank, number, project)) = wanted.after {
+        let (rank, number, project) = (script.int(rank), script.int(number.into()), script.uuid(project.as_uuid()));
+        let _ = write!(fits, " AND (r.rank, r.number, r.project_id) > ({rank}, {number}, {project})");
     }
     fits
 }

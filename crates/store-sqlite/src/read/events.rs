@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use docket_core::model::Event;
 use docket_core::store::code::Coded;
+use docket_core::store::row::{EventRow, models};
 use docket_core::store::{EventFilter, StoreError};
 
 use super::limit::Limit;
 use crate::pool::Link;
-use crate::row::{EVENT, EventRow, models};
+use crate::row::EVENT;
 use crate::script::{Param, Script};
 
 /// Asks for the number of the newest event.
@@ -19,8 +20,8 @@ pub(crate) fn head_script() -> Script {
 }
 
 /// Events that match a filter, in one round trip.
-pub(crate) async fn read_events(link: &mut Link, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
-    let rows: Vec<EventRow> = link.ask(compose(filter)).await?;
+pub(crate) fn read_events(link: &mut Link, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
+    let rows: Vec<EventRow> = link.ask(&compose(filter))?;
     let mut events: Vec<Event> = models(rows);
     events.sort_by_key(|event| event.seq);
     if filter.newest_first {
@@ -37,6 +38,10 @@ pub(super) fn compose(filter: &EventFilter) -> Script {
     if let Some(after) = filter.after {
         let after = script.int(i64::try_from(after).unwrap_or(i64::MAX));
         let _ = write!(fits, " AND v.seq > {after}");
+    }
+    if let Some(before) = filter.before {
+        let before = script.int(i64::try_from(before).unwrap_or(i64::MAX));
+        let _ = write!(fits, " AND v.seq < {before}");
     }
     if let Some(since) = filter.since {
         let since = script.int(since.as_millis());
@@ -77,7 +82,7 @@ pub(super) fn compose(filter: &EventFilter) -> Script {
         // Without a project the numbers themselves are the way; no other index gives their order.
         format!("SELECT v.* FROM events v NOT INDEXED WHERE {fits} {order}")
     };
-    script.add(&format!("SELECT json_group_array({EVENT}) FROM ({page}) v"));
+    script.add(format!("SELECT json_group_array({EVENT}) FROM ({page}) v"));
     script
 }
 

@@ -4,14 +4,17 @@
 //! relatives asked for first, then by the narrowest index, and by the order of the list when nothing narrows it.
 
 use docket_core::store::code::Coded;
-use docket_core::store::{ClaimState, Filter, Found, Order, ProjectRef, SortBy, StoreError, TimeRange};
+use docket_core::store::row::{ItemRow, Millis, models};
+use docket_core::store::{
+    ClaimState, Filter, Found, Mark, Order, Place, ProjectRef, SortBy, StoreError, Tie, TimeRange,
+};
 use serde::Deserialize;
 
 use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
-use crate::row::{ITEM, ItemRow, Millis, models};
+use crate::row::ITEM;
 use crate::script::Script;
 
 #[derive(Debug, Default, Deserialize)]
@@ -23,8 +26,8 @@ struct Page {
 }
 
 /// One page of items with the count of all.
-pub(crate) async fn find(link: &mut Link, context: &Context, filter: &Filter) -> Result<Found, StoreError> {
-    let page: Page = link.ask(compose(context, filter)).await?;
+pub(crate) fn find(link: &mut Link, context: &Context, filter: &Filter) -> Result<Found, StoreError> {
+    let page: Page = link.ask(&compose(context, filter))?;
     context.clock.saw(page.now.into());
     Ok(Found { now: page.now.into(), items: models(page.items), total: page.count })
 }
@@ -38,6 +41,9 @@ pub(super) fn compose(context: &Context, filter: &Filter) -> Script {
         statement.result("count", &format!("(SELECT count(*) FROM {from} WHERE {fits})"));
     }
     if filter.limit > 0 {
+        let mut fits = vec![fits];
+        add_after(&mut script, filter, &mut fits);
+        let fits = fits.join(" AND ");
         let (limit, offset) = (script.limit(filter.limit), script.limit(filter.offset));
         let order = order(filter);
         // Only the page's rows are read whole; the rest is sorted by what the order needs.
@@ -60,7 +66,7 @@ enum Way {
     Words,
     Tags,
     Parent,
-    /// By an index that begins with the project.
+    /// By an index that begins with the project, or with the holder and the project.
     Index(&'static str),
     /// In the order in which items were made.
     Made,
@@ -71,12 +77,16 @@ impl Way {
         let modified = filter.modified.after.is_some() || filter.modified.before.is_some();
         if !filter.words.is_empty() {
             Self::Words
+        } else if filter.held_by.is_some() {
+            Self::Index("items_held")
         } else if matches!(filter.parent, Some(Some(_))) {
             Self::Parent
         } else if !filter.tags.is_empty() {
             Self::Tags
         } else if matches!(filter.claim, Some(ClaimState::Claimed | ClaimState::Expired)) {
             Self::Index("items_claimed")
+        } else if filter.inbox == Some(true) {
+            Self::Index("items_inbox")
         } else if filter.blocked == Some(true) {
             Self::Index("items_blocked")
         } else if filter.item_type.is_some() {
@@ -181,6 +191,15 @@ fn add_conditions(script: &mut Script, filter: &Filter, fits: &mut Vec<String>) 
         Some(true) => fits.push("i.blockers > 0".to_owned()),
         Some(false) => fits.push("i.blockers = 0".to_owned()),
     }
+    match filter.inbox {
+        None => {}
+        Some(true) => fits.push("i.inbox <> 0".to_owned()),
+        Some(false) => fits.push("i.inbox = 0".to_owned()),
+    }
+    if let Some(holder) = &filter.held_by {
+        let holder = script.text(holder.as_str());
+        fits.push(format!("i.holder = {holder} AND (i.claim_expires_at IS NULL OR i.claim_expires_at > {NOW})"));
+    }
 }
 
 fn add_range(script: &mut Script, column: &str, range: TimeRange, fits: &mut Vec<String>) {
@@ -192,13 +211,43 @@ fn add_range(script: &mut Script, column: &str, range: TimeRange, fits: &mut Vec
     }
 }
 
-/// The order of a list. Within a project items are numbered in the order in which they were made; across projects their
-/// rows are.
-fn order(filter: &Filter) -> String {
-    let made = match filter.project {
-        ProjectRef::Any => "i.pk",
-        ProjectRef::Id(_) | ProjectRef::Slug(_) => "i.number",
+/// What comes after a place, in the order of the list. The leading comparison is one that an index can begin with.
+fn add_after(script: &mut Script, filter: &Filter, fits: &mut Vec<String>) {
+    let Some(Place(mark, tie)) = &filter.after else { return };
+    let tie = match tie {
+        Tie::Number(number) => script.int((*number).into()),
+        Tie::Id(id) => script.uuid(id.as_uuid()),
     };
+    let made = made(filter);
+    let (later, earlier) = match filter.order {
+        Order::Asc => (">", "<"),
+        Order::Desc => ("<", ">"),
+    };
+    let (column, value, beyond) = match mark {
+        Mark::Created => return fits.push(format!("{made} {later} {tie}")),
+        Mark::Complexity(None) => return fits.push(format!("i.complexity IS NULL AND {made} > {tie}")),
+        Mark::Title(title) => ("i.title", script.text(title.as_str()), later),
+        // The most urgent priority has the lowest number.
+        Mark::Priority(priority) => ("i.priority", script.int(priority.code()), earlier),
+        Mark::Complexity(Some(complexity)) => ("i.complexity", script.int(complexity.get().into()), later),
+        Mark::Modified(at) => ("i.modified_at", script.int(at.as_millis()), later),
+    };
+    let after = format!("{column} {beyond}= {value} AND ({column} {beyond} {value} OR {made} > {tie})");
+    // What has no complexity comes last, whichever way the list runs.
+    fits.push(if matches!(mark, Mark::Complexity(_)) { format!("({column} IS NULL OR {after})") } else { after });
+}
+
+/// What tells equals apart, in the order in which they were made: within a project their number, over several their id.
+fn made(filter: &Filter) -> &'static str {
+    match filter.project {
+        ProjectRef::Any => "i.id",
+        ProjectRef::Id(_) | ProjectRef::Slug(_) => "i.number",
+    }
+}
+
+/// The order of a list.
+fn order(filter: &Filter) -> String {
+    let made = made(filter);
     let (direction, opposite) = match filter.order {
         Order::Asc => ("ASC", "DESC"),
         Order::Desc => ("DESC", "ASC"),

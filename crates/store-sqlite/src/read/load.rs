@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-use docket_core::store::{Around, NoteReach, Scope, Slice, StoreError};
+use docket_core::store::row::Seen;
+use docket_core::store::{Around, Candidates, NoteReach, Scope, Slice, StoreError};
 
-use super::collect::Seen;
 use super::limit::Limit;
 use super::names::Names;
 use super::projects::fetch_projects;
 use super::statement::{NOW, Statement};
-use super::{around, candidates, keys};
+use super::{around, candidates, contract, keys, knowledge, runs, sessions};
 use crate::context::Context;
 use crate::error::Trouble;
 use crate::pool::Link;
@@ -22,18 +22,18 @@ const QUICK_ROWS: usize = 32;
 const RULE_CHANGES: usize = 4;
 
 /// Shows a scope, after what is to be done before: in one round trip, or two when a project's rules are not known yet.
-pub(crate) async fn load(link: &mut Link, context: &Context, scope: &Scope, before: Script) -> Result<Slice, Trouble> {
+pub(crate) fn load(link: &mut Link, context: &Context, scope: &Scope, before: Script) -> Result<Slice, Trouble> {
     let mut script = before;
     for _ in 0..RULE_CHANGES {
         compose(&mut script, context, scope);
-        let seen: Seen = link.ask(std::mem::take(&mut script)).await?;
+        let seen: Seen = link.ask(&std::mem::take(&mut script))?;
         context.clock.saw(seen.now());
-        let unknown = seen.unknown_projects(&context.projects);
+        let unknown = seen.unknown_projects(|id, version| context.projects.get(id, version));
         if !unknown.is_empty() {
-            fetch_projects(link, context, &unknown).await?;
+            fetch_projects(link, context, &unknown)?;
         }
         // Outside a transaction the rules may be newer by now than the rows; then both are read again.
-        if let Some(slice) = seen.into_slice(scope, &context.projects) {
+        if let Some(slice) = seen.into_slice(scope, |id, version| context.projects.get(id, version)) {
             return Ok(slice);
         }
     }
@@ -42,32 +42,63 @@ pub(crate) async fn load(link: &mut Link, context: &Context, scope: &Scope, befo
 
 /// Whether a scope shows a few rows, each found by an index.
 pub(crate) fn is_quick(scope: &Scope) -> bool {
-    let Around { ancestors: _, subtree, open_children, edges: _, notes: _, waits, component } = scope.around;
-    let items = scope.items.len() + scope.edge_ids.len() + scope.note_ids.len();
+    let Around {
+        ancestors: _,
+        subtree,
+        open_children,
+        edges: _,
+        notes: _,
+        waits,
+        component,
+        briefs: _,
+        questions: _,
+        comments,
+        links: _,
+        sessions: _,
+        open_runs: _,
+    } = scope.around;
+    let named = scope.items.len() + scope.edge_ids.len() + scope.note_ids.len() + scope.run_ids.len();
+    let said = scope.question_ids.len() + scope.link_ids.len() + scope.session_ids.len();
+    let said = said + scope.knowledge.entries.len() + scope.items.len() * comments.unwrap_or(0);
     let candidates = scope.candidates.as_ref().map_or(0, |wanted| wanted.limit);
-    let walks = subtree.is_some() || open_children.is_some() || waits || component || scope.every_project;
-    !walks && items + candidates <= QUICK_ROWS
+    // Work below an item, or with a tag that few have, may be looked for among all there is.
+    let is_sought = |wanted: &Candidates| wanted.parent.is_some() || wanted.under.is_some() || !wanted.tags.is_empty();
+    let walks = scope.candidates.as_ref().is_some_and(is_sought)
+        || subtree.is_some()
+        || open_children.is_some()
+        || waits
+        || component
+        || scope.every_project;
+    !walks && named + said + candidates <= QUICK_ROWS
 }
 
 /// Adds the statement for a scope.
 pub(super) fn compose(script: &mut Script, context: &Context, scope: &Scope) {
     let mut statement = Statement::with_clock(script, &context.clock);
     let limit = Limit::of(script, &scope.visible);
-    Names::of(scope).add(script, &mut statement, &limit);
+    let names = Names::of(scope);
+    names.add(script, &mut statement, &limit);
     let mut shown = around::add_relatives(script, &mut statement, &scope.around);
     shown.extend(around::add_named(script, &mut statement, scope, &limit));
+    shown.extend(contract::add_named(script, &mut statement, scope, &limit));
+    shown.extend(sessions::add_named(script, &mut statement, scope, &limit));
     shown.extend(candidates::add_of_project(script, &mut statement, scope, &limit));
     add_near(&mut statement, scope, &shown);
     let linked = around::add_attached(&mut statement, scope);
+    contract::add_attached(script, &mut statement, scope);
+    sessions::add_attached(&mut statement, scope);
     if scope.around.waits {
         around::add_waits(script, &mut statement);
     }
     if scope.around.component {
         around::add_component(script, &mut statement, &limit);
     }
+    runs::add_runs(script, &mut statement, scope, &limit);
     keys::add_keys(script, &mut statement, &scope.keys);
+    let learned = knowledge::add_knowledge(script, &mut statement, &scope.knowledge, &limit, !scope.items.is_empty());
     add_answer(script, &mut statement, scope);
-    add_shown(script, &mut statement, scope, &limit, linked);
+    let many = linked || !shown.is_empty() || !names.is_one();
+    add_shown(script, &mut statement, scope, &limit, Shown { many, linked, learned });
     statement.finish(script);
 }
 
@@ -84,15 +115,25 @@ fn add_near(statement: &mut Statement, scope: &Scope, shown: &[&str]) {
     if !scope.items.is_empty() {
         sources.push("SELECT pk, id, project_id FROM named".to_owned());
     }
-    // An item that is named and found in another way is read once all the same; its notes would be read twice.
-    let union = if scope.around.notes == NoteReach::Heads { " UNION " } else { " UNION ALL " };
+    // An item that is named and found in another way is read once all the same; its notes and brief would be read twice.
+    let once = scope.around.notes == NoteReach::Heads || scope.around.briefs;
+    let union = if once { " UNION " } else { " UNION ALL " };
     statement.part(NEAR, &sources.join(union));
+}
+
+/// How much is shown: several items, and what edges lead to.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    many: bool,
+    linked: bool,
+    /// Whether there are entries, whose projects are shown too.
+    learned: bool,
 }
 
 /// All items shown, those that edges lead to among them, and their projects: of these the versions alone, since their
 /// rules are known mostly.
-fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, limit: &Limit, linked: bool) {
-    let (all, row) = if linked {
+fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, limit: &Limit, shown: Shown) {
+    let (all, row) = if shown.linked {
         // What only an edge leads to is shown without its long texts: one item may have thousands of neighbours.
         let end =
             |end: &str| format!("SELECT i.pk, i.project_id, 0 FROM linked l CROSS JOIN items i ON i.id = l.{end}");
@@ -110,19 +151,27 @@ fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, limi
         ("near", ITEM)
     };
     statement.rows("items", row, &format!("{all} s CROSS JOIN items i ON i.pk = s.pk"));
-    let (mut projects, mut named) = (format!("SELECT project_id AS id FROM {all}"), "0".to_owned());
-    if scope.every_project {
-        projects = limit.projects();
+    let mut named = "0".to_owned();
+    let mut fits = if scope.every_project {
+        format!("p.id IN ({})", limit.projects())
+    } else if shown.many {
+        format!("p.id IN (SELECT project_id FROM {all})")
+    } else {
+        // For a list SQLite would make a table, even of one.
+        format!("p.id = (SELECT project_id FROM {all})")
+    };
+    if shown.learned {
+        fits = format!("{fits} OR p.id IN (SELECT project_id FROM named_entries)");
     }
     if let Some(project) = limit.named(script, &scope.project) {
         let project = project.select();
-        projects = format!("{projects} UNION ALL {project}");
+        fits = format!("{fits} OR p.id = ({project})");
         named = format!("p.id IS ({project})");
     }
     statement.rows(
         "projects",
         &format!("json_array(hex(p.id), p.version, p.next_number, {named})"),
-        &format!("projects p WHERE p.id IN ({projects})"),
+        &format!("projects p WHERE {fits}"),
     );
 }
 
@@ -141,12 +190,15 @@ fn add_answer(script: &mut Script, statement: &mut Statement, scope: &Scope) {
     );
 }
 
-/// An item with its long texts only where the row `s` says that it is shown whole.
+/// An item with its long texts only where the row `s` says that it is shown whole. One with a brief keeps those that are
+/// counted with it: its place among ready work, which may change with its neighbours, depends on them.
 fn slim_item() -> &'static str {
+    const COUNTED: &str = "s.whole OR i.sections <> 0";
     static SLIM: OnceLock<String> = OnceLock::new();
     SLIM.get_or_init(|| {
-        ["description", "metadata", "properties"].iter().fold(ITEM.to_owned(), |row, column| {
-            row.replace(&format!("i.{column}"), &format!("iif(s.whole, i.{column}, NULL)"))
+        let texts = [("description", COUNTED), ("intent", COUNTED), ("metadata", "s.whole"), ("properties", "s.whole")];
+        texts.iter().fold(ITEM.to_owned(), |row, (column, shown)| {
+            row.replace(&format!("i.{column}"), &format!("iif({shown}, i.{column}, NULL)"))
         })
     })
 }

@@ -3,24 +3,30 @@
 
 mod around;
 mod candidates;
-mod collect;
+mod contract;
 mod events;
 mod find;
 mod keys;
+mod knowledge;
 mod limit;
 mod load;
 mod names;
 mod projects;
+mod runs;
 mod scan;
+mod sessions;
 mod statement;
 mod tally;
 
 pub(crate) use events::{head_script, read_events};
 pub(crate) use find::find;
+pub(crate) use knowledge::{having, having_all, headed, list_entries, pending, places, postings, sketches, vectors};
 pub(crate) use load::{is_quick, load};
 pub(crate) use projects::all_projects;
+pub(crate) use runs::{read_log, read_runs};
 pub(crate) use scan::{notes_by_id, scan};
-pub(crate) use tally::{tally_children, tally_claims};
+pub(crate) use sessions::find_sessions;
+pub(crate) use tally::{next_expiry, tally_children, tally_claims};
 
 #[cfg(test)]
 #[path = "plan_tests.rs"]

@@ -14,7 +14,7 @@ use crate::script::{Hex, Script};
 pub(super) struct Names<'s> {
     ids: Vec<Uuid>,
     keys: Vec<&'s Key>,
-    pub(super) prefixes: Vec<&'s str>,
+    prefixes: Vec<&'s str>,
 }
 
 impl<'s> Names<'s> {
@@ -30,10 +30,16 @@ impl<'s> Names<'s> {
         names
     }
 
+    /// Whether one item is named, by its id or its key.
+    pub(super) fn is_one(&self) -> bool {
+        self.ids.len() + self.keys.len() == 1 && self.prefixes.is_empty()
+    }
+
     /// The part `named`: the items that are meant. A prefix that several items have means none of them; the result
     /// `prefixes` lists what each could mean.
     pub(super) fn add(&self, script: &mut Script, statement: &mut Statement, limit: &Limit) {
         const COLUMNS: &str = "i.pk, i.id, i.project_id, i.parent_id";
+        const NAMED: &str = "named (pk, id, project_id, parent_id)";
         let seen = limit.and("i.project_id");
         let mut sources = Vec::new();
         if let [id] = self.ids.as_slice() {
@@ -45,7 +51,13 @@ impl<'s> Names<'s> {
                 "SELECT {COLUMNS} FROM json_each({ids}) j CROSS JOIN items i ON i.id = unhex(j.value){seen}"
             ));
         }
-        if !self.keys.is_empty() {
+        if let [key] = self.keys.as_slice() {
+            let (prefix, number) = (script.text(key.prefix.as_str()), script.int(key.number.into()));
+            sources.push(format!(
+                "SELECT {COLUMNS} FROM items i WHERE i.project_id = (SELECT p.id FROM projects p WHERE p.prefix = {prefix}) \
+                 AND i.number = {number}{seen}"
+            ));
+        } else if !self.keys.is_empty() {
             let keys: Vec<(&str, u32)> = self.keys.iter().map(|key| (key.prefix.as_str(), key.number)).collect();
             let keys = script.json(&keys);
             sources.push(format!(
@@ -60,10 +72,11 @@ impl<'s> Names<'s> {
                  CROSS JOIN items i ON i.pk = m.pk"
             ));
         }
-        if sources.is_empty() {
-            statement.view("named (pk, id, project_id, parent_id)", "SELECT NULL, NULL, NULL, NULL WHERE false");
-        } else {
-            statement.part("named (pk, id, project_id, parent_id)", &sources.join(" UNION "));
+        match sources.as_slice() {
+            [] => statement.view(NAMED, "SELECT NULL, NULL, NULL, NULL WHERE false"),
+            // To find it again costs less than to keep it.
+            [only] if self.is_one() => statement.view(NAMED, only),
+            _ => statement.part(NAMED, &sources.join(" UNION ")),
         }
     }
 

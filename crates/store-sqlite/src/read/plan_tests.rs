@@ -4,23 +4,26 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use docket_core::model::{
-    ApiKeyId, EdgeId, ItemId, ItemRef, Key, KeyPrefix, Name, NoteId, ProjectId, RequestId, Role, Tag, Timestamp,
+    ApiKeyId, EdgeId, EntryId, ItemId, ItemRef, Key, KeyPrefix, LinkId, Name, NoteId, Priority, ProjectId, QuestionId,
+    RequestId, Role, RunId, SessionId, SessionState, Tag, Timestamp, Title,
 };
 use docket_core::store::{
-    AnswerKey, Around, Candidates, ClaimState, EdgeReach, EventFilter, Filter, KeyReach, NoteReach, ProjectRef, Scope,
-    SortBy, TimeRange, Visible,
+    AnswerKey, Around, Candidates, ClaimState, EdgeReach, EventFilter, Filter, Heading, KeyReach, KnowledgeReach, Mark,
+    NoteReach, Order, Place, ProjectRef, RunFilter, Scope, SessionFilter, SortBy, Tie, TimeRange, Visible,
 };
-use sqlx::Row;
 use uuid::Uuid;
 
 use super::load::compose;
-use super::{events, find, tally};
+use super::{events, find, sessions, tally};
 use crate::context::Context;
 use crate::script::Script;
 use crate::{SqliteOptions, SqliteStore};
 
 /// Names under which tables that grow are read; the newest event is read by itself, as the end of `events`.
-const GROWING: [&str; 7] = ["i", "r", "c", "e", "v", "items", "edges"];
+const GROWING: [&str; 15] =
+    ["i", "r", "c", "e", "v", "b", "q", "t", "u", "y", "a", "items", "edges", "questions", "comments"];
+/// The same of knowledge.
+const KNOWLEDGE: [&str; 5] = ["w", "x", "g", "v", "y"];
 
 struct Planner {
     _folder: tempfile::TempDir,
@@ -45,8 +48,7 @@ impl Planner {
 
     /// The steps of a plan, each with the number of the step that it is a part of.
     async fn steps(&self, script: Script) -> Vec<(i64, String)> {
-        let rows = self.store.pool.lease().await.expect("a reader").run(script.explained()).await.expect("a plan");
-        rows.iter().map(|row| (row.get("parent"), row.get("detail"))).collect()
+        self.store.pool.lease().await.expect("a reader").plan(&script.explained()).expect("a plan")
     }
 
     async fn plan(&self, script: Script) -> Vec<String> {
@@ -88,6 +90,10 @@ fn wanted() -> Candidates {
     }
 }
 
+fn page() -> Filter {
+    Filter { limit: 50, ..Filter::default() }
+}
+
 fn project() -> ProjectRef {
     ProjectRef::Id(ProjectId::from_uuid(Uuid::max()))
 }
@@ -112,9 +118,20 @@ async fn a_scope_is_read_by_indexes() {
             notes: NoteReach::Heads,
             waits: true,
             component: true,
+            briefs: true,
+            questions: true,
+            comments: Some(9),
+            links: true,
+            sessions: true,
+            open_runs: true,
         },
         edge_ids: vec![EdgeId::from_uuid(Uuid::max())],
         note_ids: vec![NoteId::from_uuid(Uuid::max())],
+        question_ids: vec![QuestionId(ulid::Ulid(u128::MAX))],
+        link_ids: vec![LinkId(ulid::Ulid(u128::MAX))],
+        session_ids: vec![SessionId(ulid::Ulid(u128::MAX))],
+        run_ids: vec![RunId(ulid::Ulid(u128::MAX))],
+        knowledge: KnowledgeReach { entries: vec![EntryId(ulid::Ulid(u128::MAX))], count: true, making: true },
         held_by: vec![name.clone()],
         candidates: Some(wanted()),
         busy: true,
@@ -132,6 +149,32 @@ async fn a_scope_is_read_by_indexes() {
     let bodies =
         Scope { around: Around { notes: NoteReach::Bodies, ..scope.around }, project: ProjectRef::Any, ..scope };
     planner.assert_searches("bodies", load(&planner, &bodies)).await;
+    let unnamed = Scope { question_ids: Vec::new(), link_ids: Vec::new(), session_ids: Vec::new(), ..bodies.clone() };
+    let plan = planner.assert_searches("what was said about the named", load(&planner, &unnamed)).await;
+    for index in [
+        "questions_item (item_id=?)",
+        "comments_item (item_id=?)",
+        "links_item (item_id=?)",
+        "sessions_item (item_id=?)",
+    ] {
+        assert!(plan.iter().any(|step| step.contains(index)), "{index}: {plan:#?}");
+    }
+    let counted = Scope { around: Around { edges: EdgeReach::Counted, ..Around::default() }, ..bodies };
+    planner.assert_searches("edges counted", load(&planner, &counted)).await;
+}
+
+#[tokio::test]
+async fn runs_come_in_order_from_their_index() {
+    let planner = Planner::new().await;
+    for visible in limits() {
+        let of_item = RunFilter { item: Some(id()), limit: 9, visible, ..RunFilter::default() };
+        let plan = planner.assert_searches("runs of an item", super::runs::compose(&of_item)).await;
+        assert!(plan.iter().any(|step| step.contains("runs_item (item_id=?)")), "{plan:#?}");
+    }
+    // A runner asks for what waits: the index holds nothing else, so it is read from its start.
+    let waiting = RunFilter { open_only: true, limit: 9, ..RunFilter::default() };
+    let steps = planner.steps(super::runs::compose(&waiting)).await;
+    assert!(steps.iter().any(|(_, step)| step.contains("USING INDEX runs_open")), "{steps:#?}");
 }
 
 #[tokio::test]
@@ -140,7 +183,7 @@ async fn candidates_come_in_order_from_their_index() {
     let tag = Tag::parse("t").expect("a tag");
     for (what, wanted) in [
         ("plain", wanted()),
-        ("after", Candidates { after: Some((1, 2)), ..wanted() }),
+        ("after", Candidates { after: Some((1, 2, ProjectId::from_uuid(Uuid::max()))), ..wanted() }),
         ("claimed too", Candidates { include_claimed: true, ..wanted() }),
         ("unblocked", Candidates { offered_only: false, ..wanted() }),
         ("type and tags", Candidates { item_type: Name::parse("bug").ok(), tags: vec![tag], ..wanted() }),
@@ -176,6 +219,12 @@ async fn lists_are_read_by_an_index_that_narrows_them() {
         (Filter { roles: vec![Role::Work], ..all() }, "items_role (project_id=? AND role=?)"),
         (Filter { item_type: Name::parse("bug").ok(), ..all() }, "items_type (project_id=? AND item_type=?)"),
         (Filter { blocked: Some(true), ..all() }, "items_blocked (project_id=?)"),
+        (Filter { inbox: Some(true), ..all() }, "items_inbox (project_id=?)"),
+        (Filter { held_by: Name::parse("a").ok(), ..all() }, "items_held (holder=? AND project_id=?)"),
+        (
+            Filter { held_by: Name::parse("a").ok(), parent: Some(None), inbox: Some(false), ..all() },
+            "items_held (holder=? AND project_id=?)",
+        ),
         (Filter { claim: Some(ClaimState::Claimed), ..all() }, "items_claimed (project_id=?)"),
         (Filter { claim: Some(ClaimState::Expired), ..all() }, "items_claimed (project_id=? AND claim_expires_at<?)"),
         (Filter { modified: since, ..all() }, "items_modified (project_id=? AND modified_at>?)"),
@@ -194,6 +243,118 @@ async fn lists_are_read_by_an_index_that_narrows_them() {
 }
 
 #[tokio::test]
+async fn the_next_page_begins_where_the_one_before_ended() {
+    let planner = Planner::new().await;
+    let at = |mark, tie| Some(Place(mark, tie));
+    let created = |order| Filter { project: project(), order, after: at(Mark::Created, Tie::Number(7)), ..page() };
+    let modified = |order| Filter {
+        project: project(),
+        sort: SortBy::ModifiedAt,
+        order,
+        after: at(Mark::Modified(Timestamp::from_millis(1)), Tie::Number(7)),
+        ..page()
+    };
+    let anywhere = |order| Filter { order, after: at(Mark::Created, Tie::Id(id())), ..page() };
+    for (filter, way) in [
+        (created(Order::Asc), "(project_id=? AND number>?)"),
+        (created(Order::Desc), "(project_id=? AND number<?)"),
+        (Filter { parent: Some(None), ..created(Order::Asc) }, "items_roots (project_id=? AND number>?)"),
+        (Filter { blocked: Some(true), ..created(Order::Asc) }, "items_blocked (project_id=? AND number>?)"),
+        (Filter { inbox: Some(true), ..created(Order::Asc) }, "items_inbox (project_id=? AND number>?)"),
+        (anywhere(Order::Asc), "(id>?)"),
+        (anywhere(Order::Desc), "(id<?)"),
+        (modified(Order::Asc), "items_modified (project_id=? AND modified_at>?)"),
+        (modified(Order::Desc), "items_modified (project_id=? AND modified_at<?)"),
+    ] {
+        let plan = planner.assert_searches(way, find::compose(&planner.context, &filter)).await;
+        assert!(plan.iter().any(|step| step.contains(way)), "{way}: {plan:#?}");
+        let sorts = plan.iter().filter(|step| step.contains("TEMP B-TREE"));
+        // Of what was changed in the same millisecond, and of nothing else.
+        let few = sorts.clone().all(|step| step.contains("LAST TERM"));
+        assert!(few && (filter.sort == SortBy::ModifiedAt || sorts.count() == 0), "{way}: {plan:#?}");
+    }
+    for (sort, mark) in [
+        (SortBy::Title, Mark::Title(Title::parse("t").expect("a title"))),
+        (SortBy::Priority, Mark::Priority(Priority::High)),
+        (SortBy::Complexity, Mark::Complexity(None)),
+    ] {
+        let filter = Filter { project: project(), sort, after: at(mark, Tie::Number(7)), ..page() };
+        planner.assert_searches("one project", find::compose(&planner.context, &filter)).await;
+    }
+}
+
+#[tokio::test]
+async fn sessions_are_listed_in_the_order_of_an_index() {
+    let planner = Planner::new().await;
+    let all =
+        || SessionFilter { limit: 50, before: Some(SessionId(ulid::Ulid(u128::MAX))), ..SessionFilter::default() };
+    let actor = || Some(Name::parse("ann").expect("a name"));
+    let active = vec![SessionState::Active];
+    let ended = vec![SessionState::Finished, SessionState::Lost];
+    for visible in limits() {
+        for (filter, way) in [
+            (all(), "(id<?)"),
+            (SessionFilter { states: ended.clone(), ..all() }, "(id<?)"),
+            (SessionFilter { project: project(), ..all() }, "sessions_project (project_id=? AND id<?)"),
+            (SessionFilter { item: Some(id()), ..all() }, "sessions_item (item_id=? AND id<?)"),
+            (SessionFilter { item: Some(id()), actor: actor(), ..all() }, "sessions_item (item_id=? AND id<?)"),
+            (SessionFilter { actor: actor(), ..all() }, "sessions_actor (actor=? AND id<?)"),
+            (SessionFilter { actor: actor(), project: project(), ..all() }, "sessions_actor (actor=? AND id<?)"),
+            (SessionFilter { states: active.clone(), ..all() }, "sessions_active (id<?)"),
+            (SessionFilter { states: active.clone(), project: project(), ..all() }, "sessions_active (id<?)"),
+        ] {
+            let one = visible.as_ref().is_some_and(|projects| projects.len() == 1);
+            let way = if one && way == "(id<?)" { "sessions_project (project_id=? AND id<?)" } else { way };
+            let filter = SessionFilter { visible: visible.clone(), ..filter };
+            let plan = planner.assert_searches(way, sessions::compose(&filter)).await;
+            assert!(plan.iter().any(|step| step.contains(way)), "{way}: {plan:#?}");
+            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{way}: {plan:#?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn knowledge_is_read_by_keys() {
+    use super::knowledge::{
+        compose_having, compose_having_all, compose_headed, compose_list, compose_pending, compose_postings,
+        compose_sketches, compose_vectors,
+    };
+    let planner = Planner::new().await;
+    let entry = EntryId(ulid::Ulid(u128::MAX));
+    let projects = [1, 2].map(|number| ProjectId::from_uuid(Uuid::from_u128(number)));
+    let words = ["a".to_owned(), "b".to_owned()];
+    let facets = Heading::Facets(words.to_vec());
+    let under = [facets.clone(), Heading::Item(id())];
+    let by_word = "PRIMARY KEY (project_id=? AND word=?)";
+    let by_facet = "PRIMARY KEY (project_id=? AND facet=?)";
+    for (script, way) in [
+        (compose_postings(&projects, &words, &[], 9), by_word),
+        (compose_postings(&projects, &words, &under, 9), by_word),
+        (compose_having(&[(entry, "a".to_owned())]), "knowledge_words_entry (entry_id=? AND word=?)"),
+        (compose_having_all(&projects, &[words.to_vec()], &under, 9, 9), by_word),
+        (compose_headed(&projects, &facets, 9), by_facet),
+        (compose_headed(&projects, &under[1], 9), "knowledge_links_item (item_id=?)"),
+        (compose_list(&projects, &[], None, 9, 9), "knowledge_project (project_id=?)"),
+        (compose_list(&projects, &[], Some(entry), 9, 9), "knowledge_project (project_id=? AND id<?)"),
+        (compose_list(&projects, &under, None, 9, 9), by_facet),
+        (compose_list(&projects, &under[1..], Some(entry), 9, 9), "knowledge_links_item (item_id=? AND entry_id<?)"),
+        (compose_pending(9), "knowledge_made (made<?)"),
+        (compose_sketches(1, 2, 9), "(generation=? AND place>?)"),
+        (compose_vectors(&[entry]), "(entry_id=?)"),
+    ] {
+        let plan = planner.assert_searches(way, script).await;
+        assert!(plan.iter().any(|step| step.contains(way)), "{way}: {plan:#?}");
+        for step in &plan {
+            let scanned = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
+            let read_whole = scanned.is_some_and(|table| KNOWLEDGE.contains(&table) || table == "k");
+            // What a walk found is gone through, under the name of the rows it is shown as.
+            let found = plan.contains(&"CO-ROUTINE k".to_owned()) && scanned == Some("k");
+            assert!(!read_whole || found, "{way}: {step}\nin {plan:#?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn counts_and_events_are_read_by_indexes() {
     let planner = Planner::new().await;
     let children = tally::compose_children(&planner.context, &[id()]);
@@ -203,6 +364,7 @@ async fn counts_and_events_are_read_by_indexes() {
     for project in [project(), ProjectRef::Any] {
         for visible in limits() {
             planner.assert_searches("claims", tally::compose_claims(&planner.context, &project, &visible)).await;
+            planner.assert_searches("expiry", tally::compose_expiry(&planner.context, &project, &visible)).await;
         }
     }
     let all = || EventFilter { limit: 50, newest_first: true, ..EventFilter::default() };
@@ -211,6 +373,8 @@ async fn counts_and_events_are_read_by_indexes() {
         EventFilter { item: Some(id()), project: project(), ..all() },
         EventFilter { project: project(), since: Some(Timestamp::from_millis(1)), ..all() },
         EventFilter { after: Some(1), ..all() },
+        EventFilter { before: Some(9), ..all() },
+        EventFilter { before: Some(9), project: project(), ..all() },
         EventFilter { visible: limits()[1].clone(), ..all() },
         EventFilter { visible: limits()[1].clone(), item: Some(id()), ..all() },
     ] {

@@ -1,9 +1,10 @@
-//! Counts of children and claims, from indexes alone.
+//! Counts of children and claims, and the next end of one, from indexes alone.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use docket_core::model::{ItemId, Role};
-use docket_core::store::code::Code;
+use docket_core::model::{ItemId, Timestamp};
+use docket_core::store::row::{ChildCounts, ClaimCounts, Millis};
 use docket_core::store::{ChildTally, ClaimTally, ProjectRef, StoreError, Visible};
 use serde::Deserialize;
 
@@ -11,43 +12,17 @@ use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
-use crate::row::Millis;
 use crate::script::Script;
 
-#[derive(Debug, Deserialize)]
-struct Children {
-    now: Millis,
-    /// How many children each parent has in a role.
-    roles: Vec<(ItemId, Code<Role>, u64)>,
-    /// How many claims on the children of each parent there are, and how many of them have run out.
-    claims: Vec<(ItemId, u64, u64)>,
-}
-
 /// How the direct children of each of these items stand; every one of them has an entry.
-pub(crate) async fn tally_children(
+pub(crate) fn tally_children(
     link: &mut Link,
     context: &Context,
     parents: &[ItemId],
 ) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
-    let counted: Children = link.ask(compose_children(context, parents)).await?;
-    context.clock.saw(counted.now.into());
-    let mut tallies: BTreeMap<ItemId, ChildTally> = parents.iter().map(|id| (*id, ChildTally::default())).collect();
-    for (parent, role, count) in counted.roles {
-        let tally = tallies.entry(parent).or_default();
-        for (place, known) in Role::ALL.into_iter().enumerate() {
-            if known == role.0 {
-                tally.by_role[place] = count;
-            }
-        }
-        tally.claims.unclaimed += count;
-    }
-    for (parent, claimed, expired) in counted.claims {
-        let claims = &mut tallies.entry(parent).or_default().claims;
-        claims.unclaimed = claims.unclaimed.saturating_sub(claimed);
-        claims.expired = expired;
-        claims.active = claimed.saturating_sub(expired);
-    }
-    Ok(tallies)
+    let counted: ChildCounts = link.ask(&compose_children(context, parents))?;
+    context.clock.saw(counted.now());
+    Ok(counted.tallies(parents))
 }
 
 pub(super) fn compose_children(context: &Context, parents: &[ItemId]) -> Script {
@@ -74,28 +49,16 @@ pub(super) fn compose_children(context: &Context, parents: &[ItemId]) -> Script 
     script
 }
 
-#[derive(Debug, Deserialize)]
-struct Claims {
-    now: Millis,
-    all: u64,
-    claimed: u64,
-    expired: u64,
-}
-
 /// How many claims are live and expired, in a project or in all, and how many items have none.
-pub(crate) async fn tally_claims(
+pub(crate) fn tally_claims(
     link: &mut Link,
     context: &Context,
     project: &ProjectRef,
     visible: &Visible,
 ) -> Result<ClaimTally, StoreError> {
-    let counted: Claims = link.ask(compose_claims(context, project, visible)).await?;
-    context.clock.saw(counted.now.into());
-    Ok(ClaimTally {
-        active: counted.claimed.saturating_sub(counted.expired),
-        expired: counted.expired,
-        unclaimed: counted.all.saturating_sub(counted.claimed),
-    })
+    let counted: ClaimCounts = link.ask(&compose_claims(context, project, visible))?;
+    context.clock.saw(counted.now());
+    Ok(counted.tally())
 }
 
 pub(super) fn compose_claims(context: &Context, project: &ProjectRef, visible: &Visible) -> Script {
@@ -111,6 +74,42 @@ pub(super) fn compose_claims(context: &Context, project: &ProjectRef, visible: &
         "expired",
         &format!("(SELECT count(*) FROM meant m CROSS JOIN {claimed} AND i.claim_expires_at <= {NOW})"),
     );
+    statement.finish(&mut script);
+    script
+}
+
+#[derive(Debug, Deserialize)]
+struct Ending {
+    now: Millis,
+    next: Option<Millis>,
+}
+
+/// How long it is until the next live claim runs out by itself.
+pub(crate) fn next_expiry(
+    link: &mut Link,
+    context: &Context,
+    project: &ProjectRef,
+    visible: &Visible,
+) -> Result<Option<Duration>, StoreError> {
+    let ending: Ending = link.ask(&compose_expiry(context, project, visible))?;
+    let now: Timestamp = ending.now.into();
+    context.clock.saw(now);
+    let left = |next: Timestamp| u64::try_from(next.as_millis() - now.as_millis()).unwrap_or(0);
+    Ok(ending.next.map(|next| Duration::from_millis(left(next.into()))))
+}
+
+pub(super) fn compose_expiry(context: &Context, project: &ProjectRef, visible: &Visible) -> Script {
+    let mut script = Script::default();
+    let mut statement = Statement::with_clock(&mut script, &context.clock);
+    let limit = Limit::of(&mut script, visible);
+    let meant = limit.meant(&mut script, project).map_or_else(|| limit.projects(), |set| set.select().to_owned());
+    // The first of each project: the index gives the order within one alone.
+    let first = format!(
+        "SELECT i.claim_expires_at FROM items i INDEXED BY items_claimed WHERE i.project_id = m.id AND i.holder IS NOT NULL \
+         AND i.claim_expires_at > {NOW} ORDER BY i.claim_expires_at LIMIT 1"
+    );
+    statement.part("meant (id)", &meant);
+    statement.result("next", &format!("(SELECT min(({first})) FROM meant m)"));
     statement.finish(&mut script);
     script
 }

@@ -7,11 +7,11 @@ use docket_core::search;
 use docket_core::store::code::Coded;
 use docket_core::store::{ItemChange, Touched};
 
-use super::rows::Rows;
+use super::rows;
 use crate::script::{Script, Value};
 
 const IDENTITY: [&str; 4] = ["id", "project_id", "number", "created_at"];
-const CONTENT: [&str; 16] = [
+const CONTENT: [&str; 21] = [
     "parent_id",
     "depth",
     "title",
@@ -28,58 +28,42 @@ const CONTENT: [&str; 16] = [
     "touches",
     "needs",
     "required_capabilities",
+    "intent",
+    "attention",
+    "due_at",
+    "estimate_minutes",
+    "position",
 ];
 const STAMP: [&str; 2] = ["version", "modified_at"];
 const STATE: [&str; 6] = ["status", "role", "outcome", "previous_status", "status_label", "role_changed_at"];
 const CLAIM: [&str; 6] = ["holder", "claimed_at", "claim_expires_at", "original_claimed_at", "claim_ttl", "fence"];
-const DERIVED: [&str; 5] = ["blockers", "moot", "unblocks", "rank", "offered"];
+const DERIVED: [&str; 7] = ["blockers", "moot", "unblocks", "rank", "offered", "sections", "inbox"];
 
-static INSERT: LazyLock<Rows> = LazyLock::new(|| {
+static INSERT: LazyLock<String> = LazyLock::new(|| {
     let columns = [&IDENTITY[..], &CONTENT[..], &STAMP[..], &STATE[..], &CLAIM[..], &DERIVED[..]].concat();
-    Rows::insert("items", &columns, "")
+    rows::insert("items", &columns, "")
 });
-static SET_CONTENT: LazyLock<Rows> = LazyLock::new(|| Rows::update("items", &CONTENT));
-static SET_STAMP: LazyLock<Rows> = LazyLock::new(|| Rows::update("items", &STAMP));
-static SET_STATE: LazyLock<Rows> = LazyLock::new(|| Rows::update("items", &STATE));
-static SET_CLAIM: LazyLock<Rows> = LazyLock::new(|| Rows::update("items", &CLAIM));
-static SET_DERIVED: LazyLock<Rows> = LazyLock::new(|| Rows::update("items", &DERIVED));
-static ADD_WORDS: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::of_items(
-        "INSERT INTO items_fts (words, rowid) SELECT ?, pk FROM items WHERE id = ?",
-        "INSERT INTO items_fts (words, rowid) SELECT j.value ->> 0, i.pk FROM {items}",
-    )
-});
-static SET_WORDS: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::of_items(
-        "REPLACE INTO items_fts (words, rowid) SELECT ?, pk FROM items WHERE id = ?",
-        "REPLACE INTO items_fts (words, rowid) SELECT j.value ->> 0, i.pk FROM {items}",
-    )
-});
-static ADD_TAGS: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::of_items(
-        "INSERT OR IGNORE INTO item_tags (tag, item_pk) \
-         SELECT t.value, i.pk FROM json_each(?) t CROSS JOIN items i WHERE i.id = ?",
-        "INSERT OR IGNORE INTO item_tags (tag, item_pk) \
-         SELECT t.value, i.pk FROM {items} CROSS JOIN json_each(j.value ->> 0) t",
-    )
-});
+static SET_CONTENT: LazyLock<String> = LazyLock::new(|| rows::update("items", &CONTENT));
+static SET_STAMP: LazyLock<String> = LazyLock::new(|| rows::update("items", &STAMP));
+static SET_STATE: LazyLock<String> = LazyLock::new(|| rows::update("items", &STATE));
+static SET_CLAIM: LazyLock<String> = LazyLock::new(|| rows::update("items", &CLAIM));
+static SET_DERIVED: LazyLock<String> = LazyLock::new(|| rows::update("items", &DERIVED));
+// With VALUES: a statement with a SELECT may write several rows, for which SQLite begins a savepoint, and at each of
+// those the full-text index writes out what it has gathered.
+const ADD_WORDS: &str = "INSERT INTO items_fts (words, rowid) VALUES (?, (SELECT pk FROM items WHERE id = ?))";
+const SET_WORDS: &str = "REPLACE INTO items_fts (words, rowid) VALUES (?, (SELECT pk FROM items WHERE id = ?))";
+const ADD_TAGS: &str = "INSERT OR IGNORE INTO item_tags (tag, item_pk) \
+    SELECT t.value, i.pk FROM json_each(?) t CROSS JOIN items i WHERE i.id = ?";
 /// Tags that an item no longer has.
-static DROP_TAGS: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::of_items(
-        "DELETE FROM item_tags WHERE tag NOT IN (SELECT value FROM json_each(?)) \
-         AND item_pk = (SELECT pk FROM items WHERE id = ?)",
-        "DELETE FROM item_tags WHERE (item_pk, tag) IN ( \
-         SELECT t.item_pk, t.tag FROM {items} CROSS JOIN item_tags t ON t.item_pk = i.pk \
-         WHERE t.tag NOT IN (SELECT value FROM json_each(j.value ->> 0)))",
-    )
-});
+const DROP_TAGS: &str = "DELETE FROM item_tags WHERE tag NOT IN (SELECT value FROM json_each(?)) \
+    AND item_pk = (SELECT pk FROM items WHERE id = ?)";
 
 /// Adds items in the order given: parents before children.
 pub(super) fn add_new(script: &mut Script, items: &[Item]) {
     let groups = [identity, content, stamp, state, claim, derived];
-    INSERT.add(script, items.iter().map(|item| groups.iter().flat_map(|group| group(item)).collect()));
-    ADD_WORDS.add(script, items.iter().map(|item| about(item, words(item))));
-    ADD_TAGS.add(script, items.iter().filter(|item| !item.tags.is_empty()).map(|item| about(item, tags(item))));
+    script.put(&INSERT, items.iter().map(|item| groups.iter().flat_map(|group| group(item)).collect()));
+    script.put(ADD_WORDS, items.iter().map(|item| about(item, words(item))));
+    script.put(ADD_TAGS, items.iter().filter(|item| !item.tags.is_empty()).map(|item| about(item, tags(item))));
 }
 
 /// Changes the groups of columns that were touched, each group in one statement for all items, so that indexes of the
@@ -89,29 +73,30 @@ pub(super) fn add_changed(script: &mut Script, changes: &[ItemChange]) {
         let items = changes.iter().filter(move |change| is_touched(change.touched)).map(|change| &change.item);
         items.map(move |item| about(item, group(item)))
     };
-    SET_CONTENT.add(script, touched(|touched| touched.content, content));
-    DROP_TAGS.add(script, touched(|touched| touched.content, tags));
+    script.put(&SET_CONTENT, touched(|touched| touched.content, content));
+    script.put(DROP_TAGS, touched(|touched| touched.content, tags));
     let tagged = changes.iter().filter(|change| change.touched.content && !change.item.tags.is_empty());
-    ADD_TAGS.add(script, tagged.map(|change| about(&change.item, tags(&change.item))));
-    SET_WORDS.add(script, touched(|touched| touched.words, words));
-    SET_STAMP.add(script, touched(|touched| touched.stamp, stamp));
-    SET_STATE.add(script, touched(|touched| touched.state, state));
-    SET_CLAIM.add(script, touched(|touched| touched.claim, claim));
-    SET_DERIVED.add(script, touched(|touched| touched.derived, derived));
+    script.put(ADD_TAGS, tagged.map(|change| about(&change.item, tags(&change.item))));
+    script.put(SET_WORDS, touched(|touched| touched.words, words));
+    script.put(&SET_STAMP, touched(|touched| touched.stamp, stamp));
+    script.put(&SET_STATE, touched(|touched| touched.state, state));
+    script.put(&SET_CLAIM, touched(|touched| touched.claim, claim));
+    script.put(&SET_DERIVED, touched(|touched| touched.derived, derived));
 }
 
-/// Removes items; notes, edges and tags go with them by their foreign keys.
+/// Removes items; what belongs to them, edges and tags go with them by their foreign keys.
 pub(super) fn add_removed(script: &mut Script, items: &[ItemId]) {
-    if items.is_empty() {
-        return;
-    }
-    let ids = || [Value::ids(items.iter().map(|id| id.as_uuid()))];
     script.put(
-        "DELETE FROM items_fts WHERE rowid IN \
-         (SELECT i.pk FROM json_each(?) j CROSS JOIN items i ON i.id = unhex(j.value))",
-        ids(),
+        "DELETE FROM items_fts WHERE rowid = (SELECT pk FROM items WHERE id = ?)",
+        items.iter().map(|id| vec![id.as_uuid().into()]),
     );
-    script.put("DELETE FROM items WHERE id IN (SELECT unhex(value) FROM json_each(?))", ids());
+    if !items.is_empty() {
+        // In one go: a parent may come before its children.
+        script.put(
+            "DELETE FROM items WHERE id IN (SELECT unhex(value) FROM json_each(?))",
+            [vec![Value::ids(items.iter().map(|id| id.as_uuid()))]],
+        );
+    }
 }
 
 /// Cells about an item, with its id as the last.
@@ -147,6 +132,11 @@ fn content(item: &Item) -> Vec<Value> {
         Value::json(&item.touches),
         Value::json(&item.needs),
         Value::json(&item.required_capabilities),
+        item.intent.as_ref().map(Text::as_str).into(),
+        item.attention.as_ref().map(Text::as_str).into(),
+        item.due_at.map(Timestamp::as_millis).into(),
+        item.estimate_minutes.into(),
+        item.position.map(i64::from).into(),
     ]
 }
 
@@ -185,11 +175,13 @@ fn derived(item: &Item) -> Vec<Value> {
         derived.unblocks.into(),
         derived.rank.into(),
         derived.offered.into(),
+        derived.sections.0.into(),
+        derived.inbox.0.into(),
     ]
 }
 
 fn words(item: &Item) -> Vec<Value> {
-    vec![search::fold(&format!("{} {}", item.title, item.summary)).into()]
+    vec![search::filed(item).into()]
 }
 
 fn tags(item: &Item) -> Vec<Value> {

@@ -6,22 +6,22 @@ use docket_core::model::{ItemId, StoredKey, Timestamp};
 use docket_core::store::ChangeSet;
 use docket_core::store::code::Coded;
 
-use super::rows::Rows;
+use super::rows;
 use crate::script::{Hex, Script, Value};
 
 /// A key that exists keeps all but its secret and the times at which it ends.
-static KEY: LazyLock<Rows> = LazyLock::new(|| {
+static KEY: LazyLock<String> = LazyLock::new(|| {
     let columns =
         ["id", "handle", "digest", "name", "profile", "projects", "item_id", "created_at", "expires_at", "revoked_at"];
     let otherwise = "ON CONFLICT (id) DO UPDATE SET handle = excluded.handle, digest = excluded.digest, \
                      expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
-    Rows::insert("api_keys", &columns, otherwise)
+    rows::insert("api_keys", &columns, otherwise)
 });
-static SET_USED: LazyLock<Rows> = LazyLock::new(|| Rows::update("api_keys", &["last_used_at"]));
+static SET_USED: LazyLock<String> = LazyLock::new(|| rows::update("api_keys", &["last_used_at"]));
 
 pub(super) fn add_keys(script: &mut Script, changes: &ChangeSet) {
-    KEY.add(script, changes.keys.iter().map(key));
-    SET_USED.add(script, changes.keys_used.iter().map(|(id, at)| vec![at.as_millis().into(), id.as_uuid().into()]));
+    script.put(&KEY, changes.keys.iter().map(key));
+    script.put(&SET_USED, changes.keys_used.iter().map(|(id, at)| vec![at.as_millis().into(), id.as_uuid().into()]));
 }
 
 fn key(stored: &StoredKey) -> Vec<Value> {

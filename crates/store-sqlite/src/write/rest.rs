@@ -1,4 +1,4 @@
-//! Everything but items: projects, edges, notes, events, stored answers.
+//! Everything but items and their contracts: projects, edges, notes, events, stored answers.
 
 use std::sync::LazyLock;
 
@@ -8,65 +8,57 @@ use docket_core::store::{ChangeSet, StoredAnswer};
 use ulid::Ulid;
 use uuid::Uuid;
 
-use super::rows::Rows;
+use super::rows;
 use crate::options::ANSWERS_SWEPT;
 use crate::script::{Script, Value};
 
-static PROJECT: LazyLock<Rows> = LazyLock::new(|| {
-    let columns = ["id", "slug", "prefix", "name", "next_number", "version", "created_at"];
+static PROJECT: LazyLock<String> = LazyLock::new(|| {
+    let columns = ["id", "slug", "prefix", "name", "next_number", "version", "created_at", "archived_at"];
     let otherwise = "ON CONFLICT (id) DO UPDATE SET slug = excluded.slug, prefix = excluded.prefix, \
-                     name = excluded.name, version = excluded.version";
-    Rows::insert("projects", &columns, otherwise)
+                     name = excluded.name, version = excluded.version, archived_at = excluded.archived_at";
+    rows::insert("projects", &columns, otherwise)
 });
-static RULES: LazyLock<Rows> = LazyLock::new(|| {
+static RULES: LazyLock<String> = LazyLock::new(|| {
     let otherwise = "ON CONFLICT (project_id) DO UPDATE SET workflow = excluded.workflow, schemas = excluded.schemas";
-    Rows::insert("rules", &["project_id", "workflow", "schemas"], otherwise)
+    rows::insert("rules", &["project_id", "workflow", "schemas"], otherwise)
 });
-static SET_NUMBER: LazyLock<Rows> = LazyLock::new(|| Rows::update("projects", &["next_number"]));
-static EDGE: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::insert("edges", &["id", "kind", "from_id", "to_id", "unblock_at", "inverse", "created_at"], "")
+static SET_NUMBER: LazyLock<String> = LazyLock::new(|| rows::update("projects", &["next_number"]));
+static EDGE: LazyLock<String> = LazyLock::new(|| {
+    rows::insert("edges", &["id", "kind", "from_id", "to_id", "unblock_at", "inverse", "created_at"], "")
 });
-static NOTE: LazyLock<Rows> = LazyLock::new(|| {
+static NOTE: LazyLock<String> = LazyLock::new(|| {
     let columns = ["id", "item_id", "key", "phase", "filled", "created_at", "modified_at", "attribution", "body"];
     let otherwise = "ON CONFLICT (item_id, key) DO UPDATE SET phase = excluded.phase, filled = excluded.filled, \
                      modified_at = excluded.modified_at, attribution = excluded.attribution, body = excluded.body";
-    Rows::insert("notes", &columns, otherwise)
+    rows::insert("notes", &columns, otherwise)
 });
-static EVENT: LazyLock<Rows> = LazyLock::new(|| {
+static EVENT: LazyLock<String> = LazyLock::new(|| {
     let columns = ["id", "unit", "at", "project_id", "item_id", "other_id", "verb", "principal", "attribution", "data"];
-    Rows::insert("events", &columns, "")
+    rows::insert("events", &columns, "")
 });
 
 /// Projects, and the numbers their next items get. A project that exists keeps its number: that moves by itself.
 pub(super) fn add_projects(script: &mut Script, changes: &ChangeSet) {
-    PROJECT.add(script, changes.projects.iter().map(project));
-    RULES.add(script, changes.projects.iter().map(rules));
-    SET_NUMBER.add(script, changes.next_numbers.iter().map(|(id, next)| vec![(*next).into(), id.as_uuid().into()]));
+    script.put(&PROJECT, changes.projects.iter().map(project));
+    script.put(&RULES, changes.projects.iter().map(rules));
+    script.put(&SET_NUMBER, changes.next_numbers.iter().map(|(id, next)| vec![(*next).into(), id.as_uuid().into()]));
 }
 
 /// Edges: those that go, then those that come.
 pub(super) fn add_edges(script: &mut Script, changes: &ChangeSet) {
-    remove(
-        script,
-        "DELETE FROM edges WHERE id IN (SELECT unhex(value) FROM json_each(?))",
-        changes.removed_edges.iter().map(|id| id.as_uuid()).collect(),
-    );
-    EDGE.add(script, changes.new_edges.iter().map(edge));
+    script.put("DELETE FROM edges WHERE id = ?", changes.removed_edges.iter().map(|id| vec![id.as_uuid().into()]));
+    script.put(&EDGE, changes.new_edges.iter().map(edge));
 }
 
 /// Notes: those that go, then those that are written. A note written again keeps its id and its birthday.
 pub(super) fn add_notes(script: &mut Script, changes: &ChangeSet) {
-    remove(
-        script,
-        "DELETE FROM notes WHERE id IN (SELECT unhex(value) FROM json_each(?))",
-        changes.removed_notes.iter().map(|id| id.as_uuid()).collect(),
-    );
-    NOTE.add(script, changes.notes.iter().map(note));
+    script.put("DELETE FROM notes WHERE id = ?", changes.removed_notes.iter().map(|id| vec![id.as_uuid().into()]));
+    script.put(&NOTE, changes.notes.iter().map(note));
 }
 
 /// Events, numbered in the order given.
 pub(super) fn add_events(script: &mut Script, events: &[Event]) {
-    EVENT.add(script, events.iter().map(event));
+    script.put(&EVENT, events.iter().map(event));
 }
 
 /// The answer to keep; a few that have expired go.
@@ -74,25 +66,19 @@ pub(super) fn add_answer(script: &mut Script, answer: &StoredAnswer, now: Timest
     // A limit as an expression: SQLite compiles a statement anew for each value of a bare parameter that limits it.
     script.put(
         "DELETE FROM answers WHERE pk IN (SELECT pk FROM answers WHERE expires_at <= ? LIMIT (? + 0))",
-        [now.as_millis().into(), ANSWERS_SWEPT.into()],
+        [vec![now.as_millis().into(), ANSWERS_SWEPT.into()]],
     );
     script.put(
         "REPLACE INTO answers (principal, operation, request, digest, expires_at, answer) VALUES (?, ?, ?, ?, ?, ?)",
-        [
+        [vec![
             answer.key.principal.as_str().into(),
             answer.key.operation.into(),
             answer.key.request.as_str().into(),
             Value::Blob(answer.digest.to_vec()),
             answer.expires_at.as_millis().into(),
             Value::json(&answer.answer),
-        ],
+        ]],
     );
-}
-
-fn remove(script: &mut Script, statement: &str, ids: Vec<Uuid>) {
-    if !ids.is_empty() {
-        script.put(statement, [Value::ids(ids)]);
-    }
 }
 
 fn project(project: &Project) -> Vec<Value> {
@@ -104,6 +90,7 @@ fn project(project: &Project) -> Vec<Value> {
         project.next_number.into(),
         project.version.into(),
         project.created_at.as_millis().into(),
+        project.archived_at.map(Timestamp::as_millis).into(),
     ]
 }
 

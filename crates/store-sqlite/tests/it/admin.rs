@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use docket_core::model::{Derived, Item, ItemId};
-use docket_core::store::{ChangeSet, Scope, Store, StoreError};
+use docket_core::doctor::{Refile, Repair};
+use docket_core::model::{Derived, Inbox, Item, ItemId, Sections, Tag};
+use docket_core::store::{ChangeSet, Filter, Order, Scope, Store, StoreError};
 use docket_store_sqlite::{SqliteStore, verify_backup};
-use sqlx::{ConnectOptions, Connection, Executor, sqlite::SqliteConnectOptions};
+use rusqlite::Connection;
 
-use crate::support::{Bench, Put, fast, item, new_uuid};
+use crate::support::{Bench, Put, entry, fast, item, new_uuid};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_under_load_is_whole_and_opens_as_a_database() {
@@ -49,19 +50,47 @@ async fn a_backup_under_load_is_whole_and_opens_as_a_database() {
 }
 
 #[tokio::test]
+async fn what_knowledge_is_found_by_is_compared_and_put_right() {
+    use docket_core::store::KnowledgeChanges;
+    let bench = Bench::new().await;
+    let entries: Vec<_> = (0..3).map(|number| entry(&bench.project, &format!("valve {number}"), "some text")).collect();
+    let knowledge = KnowledgeChanges { new_entries: entries.clone(), ..KnowledgeChanges::default() };
+    bench.put(ChangeSet { knowledge, ..ChangeSet::default() }).await;
+    assert_eq!(bench.store.misfiled().await.expect("findings"), []);
+    let raw = Connection::open(bench.folder.path().join("docket.db")).expect("a connection");
+    let id = |place: usize| entries[place].id.0.0.to_be_bytes();
+    raw.execute("DELETE FROM knowledge_words WHERE entry_id = ?1 AND word = 'valve'", [id(0)]).expect("one less");
+    raw.execute("UPDATE knowledge_facets SET facet = 'tag:x' WHERE entry_id = ?1 AND facet = 'unreviewed'", [id(2)])
+        .expect("another");
+    raw.execute("UPDATE knowledge_counts SET stored = 77", []).expect("a wrong count");
+    assert_eq!(bench.store.misfiled().await.expect("findings"), [entries[0].id, entries[2].id]);
+    let found = bench.store.integrity().await.expect("findings");
+    assert_eq!(found, ["the number of the knowledge is stored as 77, should be 3"]);
+    assert!(bench.store.recount().await.expect("counted"));
+    for refile in Refile::of(&bench.store.misfiled().await.expect("findings")) {
+        bench.store.execute(Box::new(refile)).await.expect("filed anew");
+    }
+    assert_eq!(bench.store.misfiled().await.expect("findings"), []);
+    assert_eq!(bench.store.integrity().await.expect("findings"), Vec::<String>::new());
+    assert!(!bench.store.recount().await.expect("nothing to count"));
+}
+
+#[tokio::test]
 async fn findings_name_what_is_wrong() {
     let bench = Bench::new().await;
     let items: Vec<Item> = (1..=3).map(|number| item(&bench.project, number, "checked")).collect();
     bench.put_items(&items).await;
     assert_eq!(bench.store.integrity().await.expect("findings"), Vec::<String>::new());
     let path = bench.folder.path().join("docket.db");
-    let mut raw = SqliteConnectOptions::new().filename(path).foreign_keys(false).connect().await.expect("a connection");
-    raw.execute("DELETE FROM items_fts WHERE rowid = 1").await.expect("broken");
-    raw.execute("DELETE FROM items WHERE pk = 2").await.expect("broken");
-    raw.execute("UPDATE items SET tags = '[\"lost\"]' WHERE pk = 3").await.expect("broken");
-    raw.close().await.expect("closed");
+    let raw = Connection::open(path).expect("a connection");
+    raw.pragma_update(None, "foreign_keys", false).expect("no foreign keys");
+    raw.execute_batch("DELETE FROM items_fts WHERE rowid = 1").expect("broken");
+    raw.execute_batch("DELETE FROM items WHERE pk = 2").expect("broken");
+    raw.execute_batch("UPDATE items SET tags = '[\"lost\"]' WHERE pk = 3").expect("broken");
+    raw.close().expect("closed");
     let findings = bench.store.integrity().await.expect("findings");
-    assert_eq!(findings.len(), 3, "{findings:?}");
+    assert_eq!(findings, ["items_fts holds words of an item that does not exist"]);
+    assert_eq!(bench.store.unfiled().await.expect("items"), [items[0].id, items[2].id]);
     assert!(verify_backup(&bench.folder.path().join("nothing.db")).await.is_err());
 }
 
@@ -82,11 +111,54 @@ async fn derived_numbers_can_be_put_right() {
     let bench = Bench::new().await;
     let wrong = item(&bench.project, 1, "wrong");
     bench.put_items(std::slice::from_ref(&wrong)).await;
-    let right = Derived { blockers: 3, moot: 1, unblocks: 2, rank: 77, offered: false };
+    let right = Derived {
+        blockers: 3,
+        moot: 1,
+        unblocks: 2,
+        rank: 77,
+        offered: false,
+        sections: Sections(5),
+        inbox: Inbox(Inbox::REVIEW),
+    };
     let missing = ItemId::from_uuid(new_uuid());
     bench.store.set_derived(&[(wrong.id, right), (missing, right)]).await.expect("repaired");
     assert_eq!(bench.get(wrong.id).await, Some(Item { derived: right, ..wrong.clone() }));
     bench.store.set_derived(&[(missing, right)]).await.expect("nothing to do");
     let seen = bench.store.view(&Scope { items: vec![wrong.id.into()], ..Scope::default() }).await.expect("a slice");
     assert_eq!(seen.items[&wrong.id].version, wrong.version);
+}
+
+#[tokio::test]
+async fn what_items_are_found_by_can_be_filed_anew() {
+    let bench = Bench::new().await;
+    let mut items: Vec<Item> = (1..=3).map(|number| item(&bench.project, number, &format!("filed {number}"))).collect();
+    items[1].tags = vec![Tag::parse("kept").expect("a tag")];
+    bench.put_items(&items).await;
+    assert!(!bench.store.clear_search().await.expect("looked"), "nothing is wrong with it");
+    let path = bench.folder.path().join("docket.db");
+    let raw = Connection::open(path).expect("a connection");
+    raw.pragma_update(None, "foreign_keys", false).expect("no foreign keys");
+    raw.execute_batch("DELETE FROM items_fts WHERE rowid = 1").expect("broken");
+    raw.execute_batch("DELETE FROM item_tags").expect("broken");
+    raw.execute_batch("INSERT INTO item_tags (tag, item_pk) VALUES ('stray', 3)").expect("broken");
+    raw.execute_batch("INSERT INTO items_fts (rowid, words) VALUES (99, 'ghost')").expect("broken");
+    raw.close().expect("closed");
+    let found = async |filter: Filter| {
+        let filter = Filter { limit: 9, order: Order::Asc, ..filter };
+        bench.store.find(&filter).await.expect("a list").items.iter().map(|item| item.number).collect::<Vec<_>>()
+    };
+    let words = |word: &str| Filter { words: vec![word.to_owned()], ..Filter::default() };
+    let tag = |tag: &str| Filter { tags: vec![Tag::parse(tag).expect("a tag")], ..Filter::default() };
+    assert_eq!(found(words("filed")).await, [2, 3]);
+    assert!(bench.store.clear_search().await.expect("cleared"), "it held words of nobody's");
+    let unfiled = bench.store.unfiled().await.expect("items");
+    assert_eq!(unfiled.len(), 3);
+    for repair in Repair::of(&docket_core::doctor::unfiled(unfiled), &items) {
+        bench.store.execute(Box::new(repair)).await.expect("repaired");
+    }
+    assert_eq!(found(words("filed")).await, [1, 2, 3]);
+    assert_eq!((found(tag("kept")).await, found(tag("stray")).await), (vec![2], vec![]));
+    assert_eq!(bench.store.unfiled().await.expect("items"), []);
+    assert_eq!(bench.store.integrity().await.expect("findings"), Vec::<String>::new());
+    assert_eq!(bench.get(items[1].id).await.expect("it").version, items[1].version, "a repair is no change");
 }

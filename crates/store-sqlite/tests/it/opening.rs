@@ -2,16 +2,41 @@
 
 use std::sync::Arc;
 
+use docket_core::model::{Inbox, Item, Role};
 use docket_core::store::{ChangeSet, Scope, Store, StoreError};
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
-use sqlx::{ConnectOptions, Connection, Executor, SqliteConnection, sqlite::SqliteConnectOptions};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::support::{Bench, Put, fast, item, project};
+use crate::support::{Bench, Put, fast, item, name, project};
 
-async fn raw(folder: &TempDir) -> SqliteConnection {
-    let options = SqliteConnectOptions::new().filename(folder.path().join("docket.db")).create_if_missing(true);
-    options.connect().await.expect("a connection")
+/// Takes back what later migrations have made.
+const FIRST_SCHEMA: &str = "DROP TABLE knowledge_counts; DROP TABLE knowledge_vectors; DROP TABLE knowledge_links; \
+    DROP TABLE knowledge_facets; DROP TABLE knowledge_words; DROP TABLE knowledge; DROP TABLE api_keys; DROP TABLE briefs; DROP TABLE questions; \
+    DROP TABLE comments; DROP TABLE links; DROP TABLE runs; DROP TABLE sessions; DROP INDEX items_inbox; \
+    ALTER TABLE items DROP COLUMN sections; \
+    ALTER TABLE items DROP COLUMN inbox; ALTER TABLE items DROP COLUMN due_at; \
+    ALTER TABLE items DROP COLUMN estimate_minutes; ALTER TABLE items DROP COLUMN position; \
+    ALTER TABLE items DROP COLUMN attention; ALTER TABLE items DROP COLUMN intent; \
+    ALTER TABLE projects DROP COLUMN archived_at; PRAGMA user_version = 1";
+
+/// A database that was just made.
+async fn fresh() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    SqliteStore::open(fast(&folder)).await.expect("a new database").close().await;
+    folder
+}
+
+/// What a database is made of.
+fn schema_of(database: &Connection) -> Vec<String> {
+    let mut asked =
+        database.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").expect("a question");
+    let rows = asked.query_map((), |row| row.get(0)).expect("an answer");
+    rows.collect::<Result<_, _>>().expect("texts")
+}
+
+fn raw(folder: &TempDir) -> Connection {
+    Connection::open(folder.path().join("docket.db")).expect("a connection")
 }
 
 async fn refusal(options: SqliteOptions) -> StoreError {
@@ -38,9 +63,9 @@ async fn a_file_that_is_not_ours_is_left_alone() {
     assert_eq!(std::fs::read(&path).expect("a file"), before);
 
     std::fs::remove_file(&path).expect("a file");
-    let mut other = raw(&folder).await;
-    other.execute("CREATE TABLE theirs (x)").await.expect("a table");
-    other.close().await.expect("closed");
+    let other = raw(&folder);
+    other.execute_batch("CREATE TABLE theirs (x)").expect("a table");
+    other.close().expect("closed");
     assert!(matches!(refusal(fast(&folder)).await, StoreError::Foreign));
 
     std::fs::remove_file(&path).expect("a file");
@@ -51,18 +76,25 @@ async fn a_file_that_is_not_ours_is_left_alone() {
 #[tokio::test]
 async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_rows() {
     let bench = Bench::new().await;
-    bench.put_items(&[item(&bench.project, 1, "kept")]).await;
+    let in_review = Item { role: Role::Review, status: name("review"), ..item(&bench.project, 2, "in review") };
+    bench.put_items(&[item(&bench.project, 1, "kept"), in_review]).await;
     bench.store.close().await;
     let folder = bench.folder;
-    let mut first = raw(&folder).await;
-    first.execute("DROP TABLE api_keys; PRAGMA user_version = 1").await.expect("the first schema");
-    first.close().await.expect("closed");
+    let first = raw(&folder);
+    first.execute_batch(FIRST_SCHEMA).expect("the first schema");
+    first.close().expect("closed");
     assert!(matches!(refusal(fast(&folder).create(false).read_only(true)).await, StoreError::ReadOnly(_)));
     let store = SqliteStore::open(fast(&folder).create(false)).await.expect("brought to the newest schema");
     let keys = Scope { keys: docket_core::store::KeyReach::All, ..Scope::default() };
     assert!(store.view(&keys).await.expect("a table of keys").keys.is_empty());
     let all = docket_core::store::Filter { limit: 10, count: true, ..docket_core::store::Filter::default() };
-    assert_eq!(store.find(&all).await.expect("items").total, 1);
+    assert_eq!(store.find(&all).await.expect("items").total, 2);
+    let waits = docket_core::store::Filter { inbox: Some(true), ..all };
+    let waits = store.find(&waits).await.expect("items").items;
+    let waits: Vec<(u32, Inbox)> = waits.iter().map(|item| (item.number, item.derived.inbox)).collect();
+    assert_eq!(waits, [(2, Inbox(Inbox::REVIEW))], "what is in review waits for a person");
+    assert_eq!(store.integrity().await.expect("findings"), Vec::<String>::new());
+    assert_eq!(schema_of(&raw(&folder)), schema_of(&raw(&fresh().await)), "and it is like a new one");
     store.close().await;
 }
 
@@ -70,10 +102,10 @@ async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_r
 async fn a_newer_schema_is_refused_and_named() {
     let folder = tempfile::tempdir().expect("a folder");
     SqliteStore::open(fast(&folder)).await.expect("a new database").close().await;
-    let mut newer = raw(&folder).await;
-    newer.execute("PRAGMA user_version = 99").await.expect("a version");
-    newer.close().await.expect("closed");
-    assert!(matches!(refusal(fast(&folder)).await, StoreError::Newer { found: 99, known: 2 }));
+    let newer = raw(&folder);
+    newer.execute_batch("PRAGMA user_version = 99").expect("a version");
+    newer.close().expect("closed");
+    assert!(matches!(refusal(fast(&folder)).await, StoreError::Newer { found: 99, known: 6 }));
 }
 
 #[tokio::test]

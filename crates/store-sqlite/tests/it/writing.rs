@@ -1,5 +1,6 @@
 //! The writer: shared commits, units that fail alone, and costs that do not grow with rows.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use docket_core::store::{
 };
 use docket_store_sqlite::SqliteStore;
 
-use crate::support::{Bench, ClaimBest, Put, child, edge, event, item, name, note};
+use crate::support::{Bench, ClaimBest, LooksForEver, Panics, Put, child, edge, event, item, name, note};
 
 /// Holds the writer up until many others wait.
 struct Slow(Duration);
@@ -22,30 +23,6 @@ impl Unit for Slow {
     fn decide(&mut self, _seen: &Slice) -> Step {
         std::thread::sleep(self.0);
         Step::Nothing
-    }
-}
-
-struct Panics;
-
-impl Unit for Panics {
-    fn scope(&self) -> Scope {
-        Scope::default()
-    }
-
-    fn decide(&mut self, _seen: &Slice) -> Step {
-        panic!("a bug in a command")
-    }
-}
-
-struct LooksForEver;
-
-impl Unit for LooksForEver {
-    fn scope(&self) -> Scope {
-        Scope::default()
-    }
-
-    fn decide(&mut self, _seen: &Slice) -> Step {
-        Step::Look(Box::default())
     }
 }
 
@@ -112,12 +89,40 @@ async fn a_unit_that_fails_harms_no_other() {
         assert_eq!(failed, expected);
     }
     let all = docket_core::store::Filter { order: docket_core::store::Order::Asc, limit: 50, ..Default::default() };
-    let numbers: Vec<u32> = bench.store.find(&all).await.expect("items").items.iter().map(|item| item.number).collect();
-    assert_eq!(numbers, [100, 1, 2, 11, 12], "what failed left nothing");
+    let found = bench.store.find(&all).await.expect("items").items;
+    let numbers: BTreeSet<u32> = found.iter().map(|item| item.number).collect();
+    assert_eq!(numbers, BTreeSet::from([1, 2, 11, 12, 100]), "what failed left nothing");
     assert_eq!(bench.store.head().await.expect("a number"), 0);
     assert_eq!(bench.store.integrity().await.expect("findings"), Vec::<String>::new());
     assert!(bench.store.execute(Box::new(Put(half))).await.is_err(), "alone it fails as well");
     bench.put_items(&[item(&bench.project, 200, "the writer lives")]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_wrote_nothing_is_not_told_of_a_neighbours_failure() {
+    let bench = Bench::new().await;
+    bench.put_items(&[item(&bench.project, 100, "taken")]).await;
+    let fails = ChangeSet { new_items: vec![item(&bench.project, 100, "taken too")], ..ChangeSet::default() };
+    let units: Vec<Box<dyn Unit>> = vec![Box::new(Slow(Duration::ZERO)), Box::new(Put(fails))];
+    let failed: Vec<bool> = together(&bench.store, units).await.iter().map(Result::is_err).collect();
+    assert_eq!(failed, [false, true]);
+}
+
+/// A process that was stopped at the head of the line holds nobody up: the line is a courtesy.
+#[tokio::test]
+async fn a_line_that_does_not_move_is_passed_by() {
+    let bench = Bench::new().await;
+    let path = bench.folder.path().join("docket.db");
+    let line = std::fs::File::options().create(true).append(true).open(path.with_extension("db-line")).expect("a file");
+    line.lock().expect("the head of the line");
+    let other = rusqlite::Connection::open(&path).expect("a connection");
+    other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    let (store, put) = (Arc::clone(&bench.store), adds(&bench, 1));
+    let writes = tokio::spawn(async move { store.execute(put).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    other.execute_batch("COMMIT").expect("the lock is free");
+    let written = tokio::time::timeout(Duration::from_secs(3), writes).await.expect("it does not wait for the line");
+    written.expect("no panic").expect("written");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -138,7 +143,7 @@ async fn agents_who_ask_together_share_a_look_and_a_commit() {
     let got: Arc<Mutex<Vec<ItemId>>> = Arc::default();
     // The project's rules are known from now on.
     bench.get(items[0].id).await;
-    let before = (bench.store.commits(), bench.store.round_trips());
+    let before = (bench.store.commits(), bench.store.scripts());
     // On one thread, all are in the queue before the writer takes its first.
     let mut agents = tokio::task::JoinSet::new();
     for number in 0..64 {
@@ -151,7 +156,7 @@ async fn agents_who_ask_together_share_a_look_and_a_commit() {
     }
     assert_eq!(got.lock().expect("no panic").len(), 60, "the last four found nothing");
     assert_eq!(bench.store.commits() - before.0, 1);
-    assert_eq!(bench.store.round_trips() - before.1, 2, "one look, one write");
+    assert_eq!(bench.store.scripts() - before.1, 2, "one look, one write");
 }
 
 #[tokio::test]
@@ -170,7 +175,7 @@ async fn costs_do_not_grow_with_rows() {
                 child(&root, number, "child", &bench.project)
             })
             .collect();
-        let before = (bench.store.statements(), bench.store.round_trips());
+        let before = (bench.store.statements(), bench.store.scripts());
         bench
             .put(ChangeSet {
                 notes: items.iter().map(|item| note(item, "n", "text")).collect(),
@@ -198,11 +203,17 @@ async fn costs_do_not_grow_with_rows() {
             notes: NoteReach::Heads,
             waits: true,
             component: true,
+            briefs: true,
+            questions: true,
+            comments: Some(9),
+            links: true,
+            sessions: true,
+            open_runs: true,
         };
         let scope = Scope { items: items.iter().map(|item| item.id.into()).collect(), around, ..Scope::default() };
         let seen = bench.store.view(&scope).await.expect("a slice");
         assert!(seen.items.len() > size && seen.edges.len() >= size);
-        costs.push((bench.store.statements() - before.0, bench.store.round_trips() - before.1));
+        costs.push((bench.store.statements() - before.0, bench.store.scripts() - before.1));
     }
     assert_eq!(costs[0], costs[1]);
     assert_eq!(costs[0].1, 5, "two round trips to write, one to read");

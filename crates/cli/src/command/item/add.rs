@@ -1,9 +1,10 @@
 //! `docket item add`: makes one item.
 
 use docket_core::command::{Create, CreatedItem, End, NewEdge, NewItem, Parent};
-use docket_core::model::{Complexity, EdgeKind, Priority, Summary, Title};
+use docket_core::model::{Complexity, EdgeKind, Priority, Summary, Timestamp, Title};
 use docket_core::{Error, Reason};
 
+use super::super::contract::BriefFlags;
 use super::super::values;
 use crate::exit::Failure;
 use crate::names::Names;
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// What is meant, in short
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
+    /// Why it is wanted: what you are after
+    #[arg(long, value_name = "TEXT")]
+    intent: Option<String>,
     /// The item that it is a part of
     #[arg(long, value_name = "ITEM")]
     parent: Option<String>,
@@ -72,9 +76,26 @@ pub(crate) struct Args {
     /// Ask for a second look before it counts as done
     #[arg(long)]
     requires_verification: bool,
+    /// Why a person must look at it
+    #[arg(long, value_name = "TEXT")]
+    attention: Option<String>,
+    /// When it should be done, such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    due: Option<Timestamp>,
+    /// How many minutes it is thought to take
+    #[arg(long, value_name = "MINUTES")]
+    estimate: Option<u32>,
+    /// Its place among those of its status, the smallest first
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    position: Option<i32>,
     /// Free data of yours, kept as it is
     #[arg(long, value_name = "TEXT")]
     metadata: Option<String>,
+    #[command(flatten)]
+    brief: BriefFlags,
+    /// Its whole brief, as JSON out of a file: see `docket brief set --help`
+    #[arg(long, value_name = "FILE")]
+    brief_file: Option<String>,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
@@ -106,11 +127,14 @@ fn new_item(shell: &Shell, args: &Args) -> Result<NewItem, Failure> {
         values::text(&shell.around, args.description.as_deref(), args.description_file.as_deref(), "description")?;
     let summary = args.summary.as_deref().map(Summary::parse).transpose().map_err(|invalid| invalid.at("summary"))?;
     let complexity = args.complexity.map(Complexity::parse).transpose().map_err(|invalid| invalid.at("complexity"))?;
+    let brief = args.brief.or_file(&shell.around, args.brief_file.as_deref(), "--brief-file")?;
     Ok(NewItem {
+        brief: (!brief.is_empty()).then_some(brief),
         local: Some(LOCAL.to_owned()),
         parent: args.parent.as_deref().map(values::item).transpose()?.map(Parent::Existing),
         description,
         summary,
+        intent: values::text(&shell.around, args.intent.as_deref(), None, "intent")?,
         status: args.status.as_deref().map(|status| values::name(status, "status")).transpose()?,
         priority: args.priority,
         complexity,
@@ -119,6 +143,10 @@ fn new_item(shell: &Shell, args: &Args) -> Result<NewItem, Failure> {
         traits: values::names(&args.traits, "traits")?,
         metadata: values::text(&shell.around, args.metadata.as_deref(), None, "metadata")?,
         requires_verification: args.requires_verification,
+        attention: values::text(&shell.around, args.attention.as_deref(), None, "attention")?,
+        due_at: args.due,
+        estimate_minutes: args.estimate,
+        position: args.position,
         touches: values::names(&args.touches, "touches")?,
         needs: values::names(&args.needs, "needs")?,
         required_capabilities: values::names(&args.capabilities, "capability")?,

@@ -1,7 +1,7 @@
 //! `docket item edit`: changes fields of one item, and where it lies.
 
 use docket_core::command::{Change, Edit, Patch};
-use docket_core::model::{Complexity, Priority, Summary, Title};
+use docket_core::model::{Complexity, Priority, Summary, Timestamp, Title};
 use docket_core::{Error, Reason};
 
 use super::super::values;
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// What is meant, in short
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
+    /// Why it is wanted: what you are after
+    #[arg(long, value_name = "TEXT")]
+    intent: Option<String>,
     /// high, medium or low
     #[arg(long, value_name = "PRIORITY")]
     priority: Option<Priority>,
@@ -67,10 +70,23 @@ pub(crate) struct Args {
     /// Whether a second look is asked for: true or false
     #[arg(long, value_name = "BOOLEAN")]
     requires_verification: Option<bool>,
+    /// Why a person must look at it
+    #[arg(long, value_name = "TEXT")]
+    attention: Option<String>,
+    /// When it should be done, such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    due: Option<Timestamp>,
+    /// How many minutes it is thought to take
+    #[arg(long, value_name = "MINUTES")]
+    estimate: Option<u32>,
+    /// Its place among those of its status, the smallest first
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    position: Option<i32>,
     /// Free data of yours, kept as it is
     #[arg(long, value_name = "TEXT")]
     metadata: Option<String>,
-    /// Empties fields: description, summary, complexity, parent, type, label, tags, traits, touches, needs, capabilities, metadata
+    /// Empties fields: description, summary, intent, complexity, parent, type, label, tags, traits, attention, due, estimate,
+    /// position, touches, needs, capabilities, metadata
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     clear: Vec<String>,
     /// Refuse if the item has changed since this version
@@ -108,6 +124,7 @@ fn patch(shell: &Shell, args: &Args) -> Result<Patch, Failure> {
         title: args.title.as_deref().map(Title::parse).transpose().map_err(|invalid| invalid.at("title"))?,
         description: set(description),
         summary: args.summary.as_deref().map(Summary::parse).transpose().map_err(|invalid| invalid.at("summary"))?,
+        intent: set(values::text(&shell.around, args.intent.as_deref(), None, "intent")?),
         status_label: set(name(&args.label, "label")?),
         priority: args.priority,
         complexity: set(complexity),
@@ -117,6 +134,10 @@ fn patch(shell: &Shell, args: &Args) -> Result<Patch, Failure> {
         traits: names(&args.traits, "traits")?,
         metadata: set(values::text(&shell.around, args.metadata.as_deref(), None, "metadata")?),
         requires_verification: args.requires_verification,
+        attention: set(values::text(&shell.around, args.attention.as_deref(), None, "attention")?),
+        due_at: set(args.due),
+        estimate_minutes: set(args.estimate),
+        position: set(args.position),
         touches: names(&args.touches, "touches")?,
         needs: names(&args.needs, "needs")?,
         required_capabilities: names(&args.capabilities, "capability")?,
@@ -143,6 +164,11 @@ fn clear(patch: &mut Patch, field: &str) -> Result<(), Failure> {
     match field {
         "description" => patch.description = Change::Clear,
         "summary" => patch.summary = Some(Summary::parse("")?),
+        "intent" => patch.intent = Change::Clear,
+        "attention" => patch.attention = Change::Clear,
+        "due" => patch.due_at = Change::Clear,
+        "estimate" => patch.estimate_minutes = Change::Clear,
+        "position" => patch.position = Change::Clear,
         "complexity" => patch.complexity = Change::Clear,
         "parent" => patch.parent = Change::Clear,
         "type" => patch.item_type = Change::Clear,
@@ -155,8 +181,9 @@ fn clear(patch: &mut Patch, field: &str) -> Result<(), Failure> {
         "capabilities" => patch.required_capabilities = Some(Vec::new()),
         other => {
             let message = format!(
-                "--clear: \"{}\" is no field that can be emptied; those are description, summary, complexity, parent, type, \
-                 label, tags, traits, touches, needs, capabilities and metadata",
+                "--clear: \"{}\" is no field that can be emptied; those are description, summary, intent, complexity, \
+                 parent, type, label, tags, traits, attention, due, estimate, position, touches, needs, capabilities and \
+                 metadata",
                 docket_core::echo(other)
             );
             return Err(Error::validation(Reason::UnknownValue, message).at("clear").into());

@@ -2,8 +2,6 @@
 
 use docket_core::model::{Priority, Role};
 use docket_core::store::{Around, ClaimState, Filter, Order, SortBy};
-use serde::Serialize;
-use serde_json::Value;
 
 use super::super::{listing, values};
 use crate::exit::Failure;
@@ -16,6 +14,7 @@ Examples:
   docket item list --tags parser --priority high --all
   docket item list --parent WEB-3 --sort priority --order desc";
 
+#[expect(clippy::struct_excessive_bools, reason = "each of them is an option of its own")]
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -49,6 +48,12 @@ pub(crate) struct Args {
     /// Held up by open blockers
     #[arg(long)]
     blocked: bool,
+    /// With something that waits for a person
+    #[arg(long)]
+    inbox: bool,
+    /// Held by this agent
+    #[arg(long, value_name = "NAME")]
+    held_by: Option<String>,
     /// title, priority, complexity, created or modified
     #[arg(long, value_name = "FIELD", default_value = "created", value_parser = sort_by)]
     sort: SortBy,
@@ -58,18 +63,9 @@ pub(crate) struct Args {
     /// How many
     #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = values::limit, allow_negative_numbers = true)]
     limit: u16,
-    /// How many to leave out at the beginning
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = values::offset, allow_negative_numbers = true)]
-    offset: usize,
-}
-
-/// A page of items.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::command) struct Listed {
-    pub(in crate::command) items: Vec<Value>,
-    pub(in crate::command) total: u64,
-    pub(in crate::command) offset: usize,
+    /// Where to go on: what the page before ended with
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
@@ -98,21 +94,16 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         item_type: args.item_type.as_deref().map(|name| values::name(name, "type")).transpose()?,
         claim: args.claim,
         blocked: args.blocked.then_some(true),
+        inbox: args.inbox.then_some(true),
+        held_by: args.held_by.as_deref().map(|name| values::name(name, "--held-by")).transpose()?,
         sort: args.sort,
         order: args.order,
         limit: args.limit.into(),
-        offset: args.offset,
         count: true,
         ..Filter::default()
     };
-    let found = session.engine.find(&filter).await?;
-    let listed =
-        Listed { items: listing::all_listed(&session, &found.items)?, total: found.total, offset: args.offset };
-    shell.out.answer(&listed, |paint| {
-        let mut lines = listing::table(&session, &found.items, found.now, paint);
-        lines.extend(listing::more(found.items.len(), args.offset, found.total, paint));
-        lines
-    })
+    let page = session.engine.list(&filter, args.cursor.as_deref()).await?;
+    listing::print(shell, &session, &page)
 }
 
 fn claim_state(text: &str) -> Result<ClaimState, String> {

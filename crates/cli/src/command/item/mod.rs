@@ -8,7 +8,6 @@ mod show;
 
 use clap::Subcommand;
 
-pub(super) use list::Listed;
 pub(super) use show::relation;
 
 use crate::exit::Failure;

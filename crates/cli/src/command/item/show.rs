@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use docket_core::model::{Edge, EdgeKind, Item, ItemId, Note};
-use docket_core::query::{Dependencies, ItemContext};
+use docket_core::checks::Look;
+use docket_core::contract::Verdict;
+use docket_core::model::{Brief, Edge, EdgeKind, Item, ItemId, Link, Note, Question};
+use docket_core::query::{Dependencies, Dossier, Includes, ItemContext};
 use docket_core::readiness::Obstacle;
 use docket_core::workflow::{ExpectedNote, Guide};
 use serde::Serialize;
 
+use super::super::contract::{brief_lines, question_lines, verdict_lines};
 use super::super::{listing, values, why};
 use crate::exit::Failure;
 use crate::names::Names;
@@ -41,6 +44,14 @@ struct Shown<'s> {
     edges: &'s [Edge],
     notes: serde_json::Value,
     obstacles: &'s [Obstacle],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    brief: Option<&'s Brief>,
+    score: u8,
+    verdict: &'s Verdict,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<&'s Question>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    links: &'s [Link],
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
@@ -52,6 +63,13 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let (_, notes) = session.engine.notes_of(&scope, &item).await?;
     let reasons = session.engine.why(&scope, Some(&item)).await?;
     let obstacles: Vec<Obstacle> = reasons.into_iter().flat_map(|why| why.obstacles).collect();
+    let includes = Includes { links: true, ..Includes::default() };
+    let dossier = session.engine.dossier(&scope, &item, includes).await?;
+    let project = session.projects.iter().find(|project| project.id == context.item.project);
+    let look = match (&dossier.brief, project) {
+        (Some(brief), Some(project)) => session.engine.look_at(project, &brief.checks, dossier.now).await,
+        (None, _) | (_, None) => None,
+    };
     let names = session.names(obstacles.iter().filter_map(why::other)).await?;
     let keyed = |item| Keyed { key: session.key(item), item };
     let shown = Shown {
@@ -65,11 +83,17 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         edges: &edges.edges,
         notes: super::super::without_credentials(&notes)?,
         obstacles: &obstacles,
+        brief: dossier.brief.as_ref(),
+        score: dossier.score,
+        verdict: &dossier.verdict,
+        question: dossier.question.as_ref(),
+        links: &dossier.links,
     };
     let answer = super::super::with_keys(&shown, &session, &names)?;
     shell.out.answer(&answer, |paint| {
         let mut lines = head(&session, &context, paint);
         lines.extend(texts(&context.item, paint));
+        lines.extend(contract_of(&dossier, look.as_ref(), paint));
         lines.extend(notes_of(&context, &notes, paint));
         lines.extend(edges_of(&session, &edges, paint));
         lines.extend(obstacles_of(&obstacles, &names, paint));
@@ -114,6 +138,18 @@ fn head(session: &Session, context: &ItemContext, paint: Paint) -> Vec<String> {
             .map_or_else(|| "until released".to_owned(), |left| format!("for {}", seconds(left)));
         facts.push(("claimed", format!("by {} {until}, fence {}", claim.holder, item.fence.0)));
     }
+    if let Some(due) = item.due_at {
+        facts.push(("due", listing::moment(due)));
+    }
+    if let Some(minutes) = item.estimate_minutes {
+        facts.push(("estimate", format!("{minutes} min")));
+    }
+    if let Some(position) = item.position {
+        facts.push(("position", position.to_string()));
+    }
+    if let Some(why) = &item.attention {
+        facts.push(("attention", why.as_str().to_owned()));
+    }
     if item.requires_verification {
         facts.push(("verification", "asked for".to_owned()));
     }
@@ -138,6 +174,7 @@ fn head(session: &Session, context: &ItemContext, paint: Paint) -> Vec<String> {
 fn texts(item: &Item, paint: Paint) -> Vec<String> {
     let texts = [
         ("Summary", Some(item.summary.as_str()).filter(|text| !text.is_empty())),
+        ("Intent", item.intent.as_ref().map(docket_core::model::Text::as_str)),
         ("Description", item.description.as_ref().map(docket_core::model::Text::as_str)),
         ("Metadata", item.metadata.as_ref().map(docket_core::model::Text::as_str)),
         ("Properties", item.properties.as_ref().map(docket_core::model::Text::as_str)),
@@ -149,6 +186,28 @@ fn texts(item: &Item, paint: Paint) -> Vec<String> {
             lines.extend(escape::block(text).lines().map(|line| format!("  {line}")));
         }
     }
+    lines
+}
+
+fn contract_of(dossier: &Dossier, look: Option<&Look>, paint: Paint) -> Vec<String> {
+    let inside = |lines: Vec<String>| lines.into_iter().map(|line| format!("  {line}")).collect::<Vec<_>>();
+    let mut lines = Vec::new();
+    if let Some(brief) = &dossier.brief {
+        lines.extend(under("Brief", inside(brief_lines(brief, dossier.score, look, paint)), paint));
+        // Checks say what has to be shown, where no criteria do.
+        if brief.checks.is_empty() || !dossier.verdict.criteria.is_empty() {
+            lines.extend(inside(verdict_lines(&dossier.verdict, paint).into_iter().take(1).collect()));
+        }
+    }
+    if let Some(question) = &dossier.question {
+        lines.extend(under("Question", inside(question_lines(question, paint)), paint));
+    }
+    let outside = dossier.links.iter().map(|link| {
+        let title = link.title.as_ref().map_or_else(String::new, |title| format!(" {}", escape::line(title.as_str())));
+        let (kind, reference) = (escape::line(link.kind.as_str()), escape::line(link.reference.as_str()));
+        format!("  {kind} {reference}{title}  {}", paint.dim(&escape::line(link.url.as_str())))
+    });
+    lines.extend(under("Links", outside.collect(), paint));
     lines
 }
 

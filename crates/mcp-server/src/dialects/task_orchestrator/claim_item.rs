@@ -54,7 +54,8 @@ pub(super) fn tool() -> Tool {
     let output = json!({ "claimResults": rows(), "releaseResults": rows(), "summary": shape(), "autoReleased": { "type": "array", "items": { "type": "string" } } });
     let about = "Claim items for exclusive work, or release them. One claim per agent: a new one ends the old. Claiming again extends \
                  the lease. Outcomes per entry: success (with the fence to send along with later writes), already_claimed (with \
-                 retryAfterMs), not_found, terminal_item, rejected_by_policy; for a selector also queue_empty and none_eligible.";
+                 retryAfterMs), not_found, terminal_item, claim_limit (earlier ones of the call are all an agent may hold), \
+                 rejected_by_policy; for a selector also queue_empty and none_eligible.";
     schema::tool("claim_item", about, Effect::Writes, input, output)
 }
 
@@ -135,7 +136,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let mut fields = Fields::open(arguments, KNOWN)?;
     let request = need_request_uuid(&mut fields)?;
     let by = actor(session, &mut fields, "actor")?.ok_or_else(|| fields.missing("actor"))?;
-    let claims = read_claims(&mut fields)?;
+    let claims = read_claims(&mut fields, &by.actor.id)?;
     let releases = read_releases(&mut fields)?;
     if matches!(&claims, Claims::Named(named) if named.is_empty()) && releases.is_empty() {
         return Err(
@@ -166,7 +167,7 @@ impl ClaimAnswer {
     }
 }
 
-fn read_claims(fields: &mut Fields) -> Result<Claims, Error> {
+fn read_claims(fields: &mut Fields, holder: &Name) -> Result<Claims, Error> {
     let entries = fields.list("claims")?.unwrap_or_default();
     check_batch("claims", entries.len())?;
     let alone = entries.len() == 1;
@@ -174,8 +175,10 @@ fn read_claims(fields: &mut Fields) -> Result<Claims, Error> {
     for (index, value) in entries.into_iter().enumerate() {
         let mut claim = Fields::inside(&format!("claims[{index}]"), value, CLAIM)?;
         let ttl = ttl(&mut claim)?;
-        // It cannot make another agent the holder; it is looked at so that nonsense is not passed over.
-        claim.raw_text("agentId")?;
+        // It cannot make another agent the holder; whoever runs the server can see that somebody expects it to.
+        if claim.raw_text("agentId")?.is_some_and(|agent| agent != holder.as_str()) {
+            tracing::warn!(claim = index, "agentId differs from actor.id, which holds the claim");
+        }
         let Some(selector) = claim.value("selector") else {
             let text = claim.need_text("itemId")?;
             let item = item_ref(&text).map_err(|invalid| Error::from(invalid.at(&claim.at("itemId"))));
@@ -216,6 +219,7 @@ fn read_selector(field: &str, selector: Value, ttl: Option<Ttl>) -> Result<Claim
         tags: read.split_some("tags", tag)?.unwrap_or_default(),
         item_type: read.parsed("type", name)?,
         capabilities: BTreeSet::from_iter(capabilities),
+        ..Wanted::default()
     };
     Ok(Claims::Next { wanted: Box::new(wanted), ttl, wait: Duration::from_millis(wait) })
 }
@@ -353,6 +357,10 @@ fn claim_row(result: ClaimResult) -> ClaimRow {
         ClaimOutcome::Terminal => ClaimRow { item_id, outcome: "terminal_item", ..ClaimRow::default() },
         ClaimOutcome::NotReady => {
             ClaimRow { item_id, outcome: "not_ready", kind: Some(Kind::Transient), ..ClaimRow::default() }
+        }
+        ClaimOutcome::OverLimit { .. } => {
+            let error = result.outcome.refusal(&result.asked).map(|error| error.message);
+            ClaimRow { item_id, outcome: "claim_limit", kind: Some(Kind::Permanent), error, ..ClaimRow::default() }
         }
         ClaimOutcome::NotFound(error) => not_found(&result.asked, error.message),
     }

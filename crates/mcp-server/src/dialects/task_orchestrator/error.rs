@@ -91,7 +91,7 @@ pub(super) fn move_text(error: &Error) -> String {
 /// What gates said, in one line.
 pub(super) fn refusal_text(refusals: &[Refusal]) -> String {
     let said = |refusal: &Refusal| match refusal.gate {
-        Gate::Notes => format!("Gate check failed: {}", refusal.message),
+        Gate::Notes | Gate::Criteria | Gate::Checks => format!("Gate check failed: {}", refusal.message),
         Gate::Transition | Gate::Ownership | Gate::Dependencies | Gate::Descendants => sentence(&refusal.message),
     };
     refusals.iter().map(said).collect::<Vec<_>>().join("; ")

@@ -1,8 +1,8 @@
 //! `get_blocked_items`: everything that is held up, and by what.
 
-use docket_core::Error;
 use docket_core::model::{ItemId, Priority, Role, Title};
 use docket_core::query::{BlockedBy, BlockedItem};
+use docket_core::{Error, limits};
 use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::json;
@@ -15,6 +15,8 @@ use crate::input::Fields;
 use crate::session::Session;
 
 const KNOWN: &[&str] = &["parentId", "includeItemDetails", "includeAncestors"];
+/// The surface has no pages here: as much as two of others' hold.
+const MOST: usize = 2 * limits::PAGE;
 
 pub(super) fn tool() -> Tool {
     let input = object(
@@ -75,10 +77,10 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let parent = fields.parsed("parentId", item_ref)?;
     let details = fields.flag("includeItemDetails")?.unwrap_or(false);
     let with_ancestors = fields.flag("includeAncestors")?.unwrap_or(false);
-    let (blocked, all) = session.engine().blocked(session.project(), parent.as_ref()).await?;
+    let blocked = session.engine().blocked(session.project(), parent.as_ref(), MOST, None).await?;
     let blocked_items: Vec<BlockedRow<'_>> =
-        blocked.iter().map(|blocked| row(blocked, details, with_ancestors)).collect();
-    Ok(Answer::of(&BlockedAnswer { total: blocked_items.len(), blocked_items, truncated: !all }))
+        blocked.items.iter().map(|blocked| row(blocked, details, with_ancestors)).collect();
+    Ok(Answer::of(&BlockedAnswer { total: blocked_items.len(), blocked_items, truncated: blocked.next.is_some() }))
 }
 
 fn row(blocked: &BlockedItem, details: bool, with_ancestors: bool) -> BlockedRow<'_> {

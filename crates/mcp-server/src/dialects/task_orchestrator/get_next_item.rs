@@ -90,7 +90,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     };
     let details = fields.flag("includeDetails")?.unwrap_or(false);
     let with_ancestors = fields.flag("includeAncestors")?.unwrap_or(false);
-    let ready = session.engine().next(&query).await?;
+    let ready = session.engine().next(&query, None).await?.items;
     let seen = if with_ancestors {
         Some(session.engine().with_ancestors(ready.iter().map(|ready| &ready.item)).await?)
     } else {

@@ -27,13 +27,13 @@ mod query_dependencies;
 mod query_items;
 mod query_notes;
 mod render;
-mod schema;
 
 use docket_core::access::Needs;
 use docket_core::command::{Advance, Claim, CloseTree, Create, Link, PutNotes};
 use docket_core::engine::Command as _;
 use rmcp::model::{JsonObject, Tool};
 
+use super::schema;
 use crate::session::Session;
 use crate::surface::{Calling, Surface};
 

@@ -188,9 +188,12 @@ async fn filter(session: &Session, fields: &mut Fields) -> Result<(Filter, bool)
         role_changed: range(fields, "roleChangedAfter", "roleChangedBefore")?,
         claim: fields.parsed("claimStatus", one_of(CLAIMS))?,
         blocked: None,
+        inbox: None,
+        held_by: None,
         sort: fields.parsed("sortBy", one_of(SORTS))?.unwrap_or_default(),
         order: fields.parsed("sortOrder", one_of(ORDERS))?.unwrap_or_default(),
         limit: clamped(fields, "limit", SEARCH_ROWS, 1, MOST_ROWS)?,
+        after: None,
         offset: clamped(fields, "offset", 0, 0, i64::from(u32::MAX))?,
         count: true,
     };

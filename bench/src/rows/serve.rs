@@ -1,0 +1,77 @@
+//! What `docket serve` keeps in memory, alone and with many who wait, and what those ask of the database: nothing.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use docket_store_sqlite::Durability;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::base::{Base, runtime};
+use crate::forest;
+use crate::report::{Bound, Row, Unit};
+use crate::stage::Stage;
+use crate::web::Server;
+
+const LONG_POLLS: usize = 1000;
+const STREAMS: usize = 500;
+const ITEMS: u32 = 1000;
+/// How long nothing happens.
+const IDLE: Duration = Duration::from_secs(8);
+
+pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
+    // Connections are files.
+    let most = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?;
+    let folder = stage.folder("serve")?;
+    runtime()?.block_on(async {
+        let base = Base::open(&folder.join("items.db"), Durability::Normal).await?;
+        forest::sow(&base, ITEMS).await?;
+        base.close().await;
+        anyhow::Ok(())
+    })?;
+    let server = Server::docket(&stage.program("docket")?, "items.db", &folder)?;
+    ensure!(server.ask("/api/v1/items/BEN-1")?.starts_with("HTTP/1.1 200"), "no item");
+    std::thread::sleep(Duration::from_secs(1));
+    let idle = server.resident()?;
+    let mut waiting = Vec::new();
+    let host = server.address;
+    for number in 0..LONG_POLLS {
+        let request = if number % 2 == 0 {
+            format!("GET /api/v1/events?waitMs=60000 HTTP/1.1\r\nhost: {host}\r\n\r\n")
+        } else {
+            let body = format!("{{\"waitMs\":60000,\"tags\":[\"none-{}\"]}}", number % 20);
+            format!(
+                "POST /api/v1/queue/claim HTTP/1.1\r\nhost: {host}\r\nx-docket-actor: subagent:a{number}\r\n\
+                 content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            )
+        };
+        waiting.push(server.begin(request.as_bytes())?);
+    }
+    for _ in 0..STREAMS {
+        waiting.push(server.begin(format!("GET /api/v1/events/stream HTTP/1.1\r\nhost: {host}\r\n\r\n").as_bytes())?);
+    }
+    let all = f64::from(u32::try_from(waiting.len())?);
+    server.wait_for("docket_http_waiters", all)?;
+    server.wait_for("docket_http_requests_in_flight", 1.0)?;
+    std::thread::sleep(Duration::from_secs(1));
+    let asked = || server.metric("docket_store_asked_total");
+    // What it costs to ask how often it was asked.
+    let (first, second) = (asked()?, asked()?);
+    std::thread::sleep(IDLE);
+    let third = asked()?;
+    let full = server.resident()?;
+    server.wait_for("docket_http_waiters", all)?;
+    drop(waiting);
+    let with = format!("{LONG_POLLS} long polls and {STREAMS} event streams");
+    Ok(vec![
+        Row::alone("resident memory of docket serve, idle", Unit::MiB, idle, Bound::AtMost(40.0)),
+        Row::alone(format!("memory that {with} add"), Unit::MiB, full - idle, Bound::AtMost(60.0)),
+        Row::alone(
+            format!("times the database is asked while they wait for {} s", IDLE.as_secs()),
+            Unit::Count,
+            (third - second) - (second - first),
+            Bound::AtMost(0.0),
+        ),
+    ])
+}

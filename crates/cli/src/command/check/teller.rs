@@ -1,0 +1,122 @@
+//! Shows checks while they run: a line that moves where somebody watches, and what they say where that is wanted.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use docket_core::model::Run;
+use docket_core::prove::Listener;
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::sync::Notify;
+
+use super::view::took;
+use crate::output::{Output, escape};
+
+/// Longest line that is waited for: a program that ends no line is heard all the same.
+const LINE_BYTES: usize = 4096;
+
+/// Tells of checks on standard error. Whoever reads JSON is told nothing beside it.
+#[derive(Debug)]
+pub(crate) struct Teller {
+    out: Output,
+    /// Whether what checks say is shown too.
+    loud: bool,
+    /// Told when checks are wanted.
+    proving: Arc<Notify>,
+    now: Mutex<Now>,
+}
+
+/// The run at hand.
+#[derive(Debug, Default)]
+struct Now {
+    bar: Option<ProgressBar>,
+    place: String,
+    /// What was said since the last end of a line.
+    rest: String,
+}
+
+impl Teller {
+    /// Tells which check runs and how it ended.
+    pub(crate) fn quiet(out: Output, proving: &Arc<Notify>) -> Self {
+        Self { out, loud: false, proving: Arc::clone(proving), now: Mutex::default() }
+    }
+
+    /// Tells what checks say as well.
+    pub(crate) fn loud(out: Output, proving: &Arc<Notify>) -> Self {
+        Self { loud: true, ..Self::quiet(out, proving) }
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Now)) {
+        if !self.out.json {
+            act(&mut self.now.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+}
+
+impl Now {
+    fn print(&self, line: &str) {
+        match &self.bar {
+            // Above the line that moves.
+            Some(bar) => bar.println(line),
+            None => crate::output::say(line),
+        }
+    }
+
+    fn print_rest(&mut self) {
+        if !self.rest.is_empty() {
+            let line = std::mem::take(&mut self.rest);
+            self.print(&format!("  {}", escape::line(&line)));
+        }
+    }
+}
+
+impl Listener for Teller {
+    fn waits(&self) {
+        self.proving.notify_one();
+    }
+
+    fn begins(&self, run: &Run, place: usize, of: usize) {
+        self.with(|now| {
+            now.place = format!("[{place}/{of}] {}", escape::line(run.desc.as_str()));
+            now.rest.clear();
+            if self.out.is_watched() {
+                let bar = ProgressBar::new_spinner();
+                if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} … {elapsed}") {
+                    bar.set_style(style);
+                }
+                bar.set_message(now.place.clone());
+                bar.enable_steady_tick(Duration::from_millis(100));
+                now.bar = Some(bar);
+            } else {
+                now.print(&format!("{} …", now.place));
+            }
+        });
+    }
+
+    fn says(&self, _run: &Run, text: &str) {
+        if !self.loud {
+            return;
+        }
+        self.with(|now| {
+            for piece in text.split_inclusive('\n') {
+                now.rest.push_str(piece.trim_end_matches(['\n', '\r']));
+                if piece.ends_with('\n') && now.rest.is_empty() {
+                    now.print("");
+                } else if piece.ends_with('\n') || now.rest.len() >= LINE_BYTES {
+                    now.print_rest();
+                }
+            }
+        });
+    }
+
+    fn ends(&self, run: &Run) {
+        self.with(|now| {
+            now.print_rest();
+            let end = run.end.as_ref().map(ToString::to_string).unwrap_or_default();
+            let told = format!("{}: {} ({}) {}", now.place, run.state, escape::line(&end), took(run));
+            if let Some(bar) = now.bar.take() {
+                bar.finish_and_clear();
+            }
+            now.print(told.trim_end());
+        });
+    }
+}

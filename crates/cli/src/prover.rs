@@ -1,0 +1,75 @@
+//! Who runs checks for this process: put together from the configuration and where the program was started.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use docket_core::model::Name;
+use docket_core::prove::{Here, Prover, Runs, Sleep};
+use docket_runner::{CheckRunner, Environment, Runner, Settings, github};
+
+use crate::config::Configuration;
+use crate::database::Place;
+use crate::exit::Failure;
+
+/// Checks that are run in this process.
+pub(crate) fn here(
+    config: &Configuration,
+    cwd: &Path,
+    database: &Place,
+    asking_approves: bool,
+) -> Result<Runs, Failure> {
+    Ok(Runs::Here(Here { prover: prover(config, cwd, database)?, asking_approves, sleep: sleep() }))
+}
+
+/// The clock of whoever waits for checks.
+pub(crate) fn sleep() -> Sleep {
+    Arc::new(|time| Box::pin(tokio::time::sleep(time)))
+}
+
+/// The folder that checks are run in.
+pub(crate) fn root(config: &Configuration, cwd: &Path) -> PathBuf {
+    config.runner.repository.clone().unwrap_or_else(|| work_tree(cwd))
+}
+
+/// One who runs checks in the work tree of this place.
+pub(crate) fn prover(config: &Configuration, cwd: &Path, database: &Place) -> Result<Arc<dyn Prover>, Failure> {
+    let said = &config.runner;
+    let root = root(config, cwd);
+    let environment = Environment { keep: said.keep.clone(), ..Environment::default() };
+    let settings = Settings {
+        environment,
+        writable: said.writable.clone(),
+        apart: files_of(database),
+        log_bytes: CheckRunner::LOG_BYTES,
+        ..Settings::default()
+    };
+    let github = said.github_api.as_ref().map(|api| {
+        let token = said.github_token_variable.as_ref().and_then(|name| std::env::var(name).ok());
+        github::Client::new(github::Settings::new(api.as_str(), token))
+    });
+    let github = github.transpose().map_err(|error| Failure::environment(format!("[runner] github_api: {error}")))?;
+    Ok(Arc::new(CheckRunner::new(own_name()?, Runner::new(settings), root, said.allow.clone(), github)))
+}
+
+/// The root of the work tree that a folder lies in; the folder itself, where there is no git.
+fn work_tree(cwd: &Path) -> PathBuf {
+    cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd).to_owned()
+}
+
+/// The files of a database: what is noted in them is no change of the work, wherever they lie.
+fn files_of(database: &Place) -> Vec<PathBuf> {
+    let Place::File(path) = database else { return Vec::new() };
+    let beside = |suffix: &str| {
+        let mut name = path.clone().into_os_string();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    ["", "-wal", "-shm", "-journal"].map(beside).to_vec()
+}
+
+/// A name that no other process has at this time.
+fn own_name() -> Result<Name, Failure> {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let name = format!("{host}:{}", std::process::id());
+    Ok(Name::parse(&name).or_else(|_| Name::parse(&format!("runner:{}", std::process::id())))?)
+}

@@ -1,0 +1,147 @@
+//! Ends a piece of work in one go: the last comment, links, the agent's own verification, and the move.
+
+use serde::{Deserialize, Serialize};
+
+use super::advance::{Applied, MoveRequest, MoveResult, advance};
+use super::knowledge::{Learning, check_learnings, learn};
+use super::remark::{NewLink, add};
+use super::verify::{Proof, take_proofs};
+use super::{guard, may_close};
+use crate::access::{Needs, Profile, Reach};
+use crate::contract::{Verdict, verdict};
+use crate::engine::{Call, Command, Decision, Draft};
+use crate::error::{Error, Reason, Refusal};
+use crate::model::{Authority, CommentId, EntryId, Fence, ItemId, ItemRef, LinkId, Role, Text, Trigger, Verb};
+use crate::store::{Around, ChangeSet, EdgeReach, KnowledgeReach, NoteReach, ProjectRef, Scope, Slice};
+use crate::workflow::Target;
+
+/// Ends a piece of work, or says what would become of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finish {
+    /// The project the item is looked up in.
+    pub project: ProjectRef,
+    /// The item.
+    pub item: ItemRef,
+    /// The last word.
+    pub comment: Option<Text>,
+    /// What shows the work.
+    pub links: Vec<NewLink>,
+    /// What the agent verified itself.
+    pub proofs: Vec<Proof>,
+    /// What was learned by it: each becomes an entry of the knowledge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub learnings: Vec<Learning>,
+    /// Where it goes; on, where nothing is said.
+    pub target: Option<Target>,
+    /// The fence of the caller's claim.
+    pub fence: Option<Fence>,
+    /// Whether it is only said what would happen.
+    pub preview: bool,
+}
+
+/// What was done, or would be.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finished {
+    /// The item.
+    pub item: ItemId,
+    /// Whether it was done; a preview does nothing.
+    pub applied: bool,
+    /// The move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Box<Applied>>,
+    /// What keeps it from moving; only in a preview, for otherwise that is an error.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blockers: Vec<Refusal>,
+    /// How far it is shown.
+    pub verdict: Verdict,
+    /// The comment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<CommentId>,
+    /// The links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkId>,
+    /// The entries that were kept of what was learned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<EntryId>,
+}
+
+impl Command for Finish {
+    type Output = Finished;
+    const NAME: &'static str = "finish";
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
+
+    fn scope(&self, _call: &Call) -> Scope {
+        let around = Around {
+            ancestors: true,
+            open_children: Some(may_close(1)),
+            edges: EdgeReach::Shown,
+            notes: NoteReach::Heads,
+            briefs: true,
+            links: !self.links.is_empty(),
+            ..Around::default()
+        };
+        let knowledge = KnowledgeReach { count: !self.learnings.is_empty(), ..KnowledgeReach::default() };
+        Scope { project: self.project.clone(), items: vec![self.item.clone()], around, knowledge, ..Scope::default() }
+    }
+
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Finished>, Error> {
+        let mut draft = Draft::new(call, seen);
+        let item = seen.resolve(&self.item)?;
+        let id = item.id;
+        guard(&draft, item, None, self.fence)?;
+        // Who tries again what has worked must not approve its own review.
+        if self.target.is_none() && item.role != Role::Work && item.role.is_open() {
+            let message = if item.role == Role::Review {
+                "the item is in review: say where it goes from there (--to complete, or `to` in a request, closes it)"
+            } else {
+                "the item is not in work: begin it before finishing it"
+            };
+            return Err(Error { contended_item: Some(id), ..Error::conflict(Reason::NotReady, message) });
+        }
+        if !self.proofs.is_empty() {
+            take_proofs(&mut draft, id, &self.proofs, Authority::Agent)?;
+        }
+        check_learnings(&self.learnings)?;
+        let entries = learn(&mut draft, id, &self.learnings)?;
+        let (comment, links) = add(&mut draft, id, self.comment.as_ref(), &self.links)?;
+        let target = self.target.clone().unwrap_or(Target::Trigger(Trigger::Start));
+        let request = MoveRequest { fence: self.fence, ..MoveRequest::of(ItemRef::Id(id), target) };
+        let (moved, blockers) = match advance(&mut draft, id, &request)? {
+            MoveResult::Applied(applied) => (Some(applied), Vec::new()),
+            MoveResult::Refused(refused) if self.preview && !refused.error.refusals.is_empty() => {
+                (None, refused.error.refusals)
+            }
+            MoveResult::Refused(refused) => return Err(self.refused(refused.error)),
+        };
+        // Its part is done: whoever reviews it need not wait until the lease runs out.
+        let held = draft.expect(id)?;
+        if held.role == Role::Review && held.is_held_by(call.holder()?, draft.now) {
+            draft.set_claim(id, None, false);
+            draft.record(Verb::Released, id, None, serde_json::Map::new());
+        }
+        let finished = Finished {
+            item: id,
+            applied: !self.preview,
+            moved,
+            blockers,
+            verdict: verdict(draft.brief(id)),
+            comment: comment.filter(|_| !self.preview),
+            links: if self.preview { Vec::new() } else { links },
+            entries: if self.preview { Vec::new() } else { entries },
+        };
+        let changes = if self.preview { ChangeSet::default() } else { draft.finish() };
+        Ok(Decision::done(changes, finished))
+    }
+}
+
+impl Finish {
+    /// A refusal in the caller's words: whoever finishes did not say what moves the item.
+    fn refused(&self, error: Error) -> Error {
+        match error.message.strip_prefix("start refused").filter(|_| self.target.is_none()) {
+            Some(rest) => Error { message: format!("finish refused{rest}"), ..error },
+            None => error,
+        }
+    }
+}

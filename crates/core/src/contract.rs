@@ -1,0 +1,168 @@
+//! What a brief means: how complete it is, how far its criteria are shown, and what that lets an item do.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{
+    Authority, Brief, Check, CheckStanding, Criterion, CriterionId, Inbox, Item, Role, Sections, Standing, Text,
+};
+
+/// What each section adds to the score; together 100.
+const WEIGHTS: [(u8, u8); 6] = [
+    (Sections::OBJECTIVE, 30),
+    (Sections::CRITERIA, 30),
+    (Sections::CONTEXT, 15),
+    (Sections::VERIFICATION, 10),
+    (Sections::CONSTRAINTS, 10),
+    (Sections::HANDOFF, 5),
+];
+/// What an intent adds where no objective is given.
+const INTENT: u8 = 20;
+/// What a description adds where no context is given.
+const DESCRIPTION: u8 = 10;
+/// From here on a brief counts as complete: a goal, criteria, and a little more where the goal is only an intent.
+const COMPLETE: u8 = 60;
+// Stores show the neighbours of an item without long texts where they have no brief: those texts alone decide nothing.
+const _: () = assert!(INTENT + DESCRIPTION < COMPLETE);
+
+/// How complete an item's brief is, from 0 to 100. The intent stands in for the objective, the description for the
+/// context, at less than their weight.
+pub fn score(item: &Item) -> u8 {
+    let sections = item.derived.sections;
+    let own: u8 = WEIGHTS.iter().filter(|(section, _)| sections.has(*section)).map(|(_, weight)| weight).sum();
+    let said = |text: &Option<Text>| text.as_ref().is_some_and(|text| !text.is_blank());
+    let intent = if !sections.has(Sections::OBJECTIVE) && said(&item.intent) { INTENT } else { 0 };
+    let described = if !sections.has(Sections::CONTEXT) && said(&item.description) { DESCRIPTION } else { 0 };
+    own + intent + described
+}
+
+/// Whether an item's brief is complete enough to be handed out before those that are not.
+pub fn is_complete(item: &Item) -> bool {
+    score(item) >= COMPLETE
+}
+
+/// How one criterion stands.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CriterionVerdict {
+    /// Its name.
+    pub id: CriterionId,
+    /// What must be true.
+    pub text: Text,
+    /// How far it is shown.
+    pub status: Standing,
+    /// Who shows it.
+    pub verifier: Authority,
+    /// Whether it gates moves.
+    pub hard: bool,
+    /// How to show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Text>,
+    /// Whose word settled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_by: Option<Authority>,
+    /// What was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Text>,
+}
+
+/// How many criteria stand how.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerdictCounts {
+    /// Shown to hold.
+    pub pass: usize,
+    /// Shown not to hold.
+    pub fail: usize,
+    /// Not shown, or not any more.
+    pub open: usize,
+}
+
+/// The answer to "is it shown?", in sum and for each criterion.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    /// Whether the criteria let it into review.
+    pub ready_for_review: bool,
+    /// Whether they let it be done, and no check waits for a person's word.
+    pub ready_for_done: bool,
+    /// How many stand how.
+    pub counts: VerdictCounts,
+    /// Each of them.
+    pub criteria: Vec<CriterionVerdict>,
+}
+
+/// How far an item is shown to be done; without criteria there is nothing to show.
+pub fn verdict(brief: Option<&Brief>) -> Verdict {
+    let criteria: Vec<CriterionVerdict> =
+        brief.into_iter().flat_map(|brief| &brief.acceptance_criteria).map(one).collect();
+    let mut counts = VerdictCounts::default();
+    for criterion in &criteria {
+        match criterion.status {
+            Standing::Pass => counts.pass += 1,
+            Standing::Fail => counts.fail += 1,
+            Standing::Open | Standing::Stale => counts.open += 1,
+        }
+    }
+    Verdict {
+        ready_for_review: brief.is_none_or(|brief| unproved(brief, Stage::Review).is_empty()),
+        ready_for_done: brief
+            .is_none_or(|brief| unproved(brief, Stage::Success).is_empty() && unattested(&brief.checks).is_empty()),
+        counts,
+        criteria,
+    }
+}
+
+fn one(criterion: &Criterion) -> CriterionVerdict {
+    let settled = criterion.settled_by();
+    CriterionVerdict {
+        id: criterion.id,
+        text: criterion.text.clone(),
+        status: criterion.standing(),
+        verifier: criterion.verifier,
+        hard: criterion.hard,
+        instructions: criterion.instructions.clone(),
+        settled_by: settled.map(|evidence| evidence.authority),
+        note: settled.and_then(|evidence| evidence.note.clone()),
+    }
+}
+
+/// How far a move goes, as the staged gate sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Into review: what the agent itself must show.
+    Review,
+    /// Into success: everything.
+    Success,
+}
+
+/// The hard criteria that keep an item from a stage. One that a check proves is shown by that check, which is made before
+/// success: nobody has to say so first.
+pub fn unproved(brief: &Brief, stage: Stage) -> Vec<&Criterion> {
+    let by_check = |criterion: &Criterion| brief.checks.iter().any(|check| check.proves == Some(criterion.id));
+    let asked = |criterion: &&Criterion| match stage {
+        Stage::Review => criterion.verifier == Authority::Agent && !by_check(criterion),
+        Stage::Success => true,
+    };
+    let open = |criterion: &&Criterion| criterion.hard && criterion.standing() != Standing::Pass;
+    brief.acceptance_criteria.iter().filter(asked).filter(open).collect()
+}
+
+/// Checks that a person has not said to hold, with their places.
+pub fn unattested(checks: &[Check]) -> Vec<(usize, Text)> {
+    let waits = |check: &Check| !check.kind.is_runnable() && check.standing() != CheckStanding::Pass;
+    let waiting = checks.iter().enumerate().filter(|(_, check)| waits(check));
+    waiting.map(|(index, check)| (index, check.desc.clone())).collect()
+}
+
+/// What of an item waits for a person. A sign-off waits once the work is in review.
+pub fn inbox(item: &Item, question_is_open: bool) -> Inbox {
+    let in_review = item.role == Role::Review;
+    Inbox::default()
+        .with(Inbox::QUESTION, question_is_open)
+        .with(Inbox::SIGN_OFF, in_review && item.derived.sections.has(Sections::UNSIGNED))
+        .with(Inbox::REVIEW, in_review)
+        .with(Inbox::ATTENTION, item.attention.is_some())
+}

@@ -1,0 +1,48 @@
+//! The staged gate: into review only with every hard agent criterion shown, into success with every hard one.
+
+use super::Attempt;
+use crate::contract::{Stage, unproved};
+use crate::engine::Draft;
+use crate::error::{Gate, Refusal, UnprovedCriterion, echo};
+use crate::model::{Authority, Outcome, Role, Sections};
+
+pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal> {
+    let found = attempt.resolved.as_ref().ok()?;
+    let stage = match (found.to.role, found.to.outcome) {
+        (Role::Review, _) => Stage::Review,
+        (Role::Terminal, Some(Outcome::Success)) => Stage::Success,
+        (Role::Terminal | Role::Queue | Role::Work | Role::Blocked, _) => return None,
+    };
+    let Some(brief) = draft.brief(attempt.item.id) else {
+        // Whoever did not look at the criteria does not pass them.
+        let unseen = attempt.item.derived.sections.has(Sections::CRITERIA);
+        let message = "acceptance criteria not shown: they were not looked at";
+        return unseen.then(|| Refusal::new(Gate::Criteria, message, "move the item itself"));
+    };
+    let missing: Vec<UnprovedCriterion> = unproved(brief, stage)
+        .into_iter()
+        .map(|criterion| UnprovedCriterion {
+            id: criterion.id,
+            text: criterion.text.clone(),
+            verifier: criterion.verifier,
+            status: criterion.standing(),
+        })
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let named: Vec<String> = missing
+        .iter()
+        .map(|criterion| {
+            let status = criterion.status.as_str();
+            format!("{} \"{}\" ({status}, {})", criterion.id, echo(criterion.text.as_str()), criterion.verifier)
+        })
+        .collect();
+    let message = format!("acceptance criteria not shown: {}", named.join(", "));
+    let remedy = if missing.iter().any(|criterion| criterion.verifier == Authority::Human) {
+        "verify the agent's criteria, and have a person sign off theirs"
+    } else {
+        "verify each of them with evidence"
+    };
+    Some(Refusal { unproved: missing, ..Refusal::new(Gate::Criteria, message, remedy) })
+}

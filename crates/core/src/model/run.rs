@@ -1,0 +1,202 @@
+//! Runs of checks, now or in the past.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CheckKind, Definition, ItemId, Name, RunId, Text, Timestamp, Tree};
+use crate::error::{Invalid, Reason, echo};
+
+/// Where a run stands.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunState {
+    /// It waits for a runner.
+    Queued,
+    /// A runner is at it.
+    Running,
+    /// The check holds.
+    Passed,
+    /// The check does not hold.
+    Failed,
+    /// It was given up, or could not be made: nothing is known of the check.
+    Cancelled,
+    /// Its runner never came back. Derived when somebody looks, never stored.
+    Lost,
+}
+
+impl RunState {
+    /// All states that are stored.
+    pub const STORED: [Self; 5] = [Self::Queued, Self::Running, Self::Passed, Self::Failed, Self::Cancelled];
+
+    /// The state as it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Lost => "lost",
+        }
+    }
+
+    /// Whether more is to come.
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::Queued | Self::Running => true,
+            Self::Passed | Self::Failed | Self::Cancelled | Self::Lost => false,
+        }
+    }
+}
+
+impl fmt::Display for RunState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for RunState {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let all = Self::STORED.into_iter().chain([Self::Lost]);
+        all.into_iter().find(|state| state.as_str() == text).ok_or_else(|| {
+            let message = format!("must be queued, running, passed, failed, cancelled or lost, not \"{}\"", echo(text));
+            Invalid::new(Reason::UnknownValue, message)
+        })
+    }
+}
+
+/// How a run ended.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum RunEnd {
+    /// The command ended by itself.
+    Exited {
+        /// With this code.
+        code: i32,
+    },
+    /// A signal ended it.
+    Signalled {
+        /// This one.
+        signal: i32,
+    },
+    /// It took too long and was ended.
+    TimedOut,
+    /// It was given up and ended.
+    Cancelled,
+    /// It could not be started as it is written: its folder is not there, or leads out of the repository.
+    NotStarted {
+        /// Why.
+        why: Text,
+    },
+    /// The runner could not make it, and nothing is known of the check: its repository or what it would ask is not there.
+    NotMade {
+        /// Why.
+        why: Text,
+    },
+    /// A fact outside is so, or is not.
+    Fact {
+        /// Whether it is.
+        holds: bool,
+        /// What was seen.
+        seen: Text,
+    },
+    /// Nothing changed since an earlier run, whose result stands.
+    Unchanged {
+        /// That run.
+        #[cfg_attr(feature = "openapi", schema(value_type = String))]
+        since: RunId,
+    },
+}
+
+impl fmt::Display for RunEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited { code } => write!(f, "exit {code}"),
+            Self::Signalled { signal } => write!(f, "signal {signal}"),
+            Self::TimedOut => f.write_str("timed out"),
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::NotStarted { why } => write!(f, "not started: {}", why.as_str()),
+            Self::NotMade { why } => write!(f, "could not be made: {}", why.as_str()),
+            Self::Fact { seen, .. } => f.write_str(seen.as_str()),
+            Self::Unchanged { since } => write!(f, "unchanged since run {since}"),
+        }
+    }
+}
+
+/// One making of a check, now or in the past.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    /// Names it for ever.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub id: RunId,
+    /// The item.
+    pub item: ItemId,
+    /// The place of the check among those of the item, when it was ordered.
+    pub check: usize,
+    /// What the check verifies.
+    pub desc: Text,
+    /// How it is made.
+    #[serde(flatten)]
+    pub kind: CheckKind,
+    /// What the check said.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub definition: Definition,
+    /// Where it stands.
+    pub state: RunState,
+    /// Whether it is made even if nothing changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+    /// Who wanted it.
+    pub ordered_by: Name,
+    /// When.
+    pub ordered_at: Timestamp,
+    /// Who makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<Name>,
+    /// Runners that tried and could not make it: it waits for another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub declined: Vec<Name>,
+    /// Since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When its runner counts as gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Timestamp>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<RunEnd>,
+    /// The work tree it was made on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub tree: Option<Tree>,
+    /// How it was kept apart from everything else, as it really was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Name>,
+    /// How much its log holds, in bytes.
+    #[serde(default)]
+    pub log_bytes: u64,
+    /// How much was said that the log does not hold.
+    #[serde(default)]
+    pub log_left_out: u64,
+}
+
+impl Run {
+    /// Where it stands at a time: a runner that did not come back in time is gone.
+    pub fn state_at(&self, now: Timestamp) -> RunState {
+        match self.state {
+            RunState::Running if self.due_at.is_some_and(|due| due < now) => RunState::Lost,
+            state => state,
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! One item with all that whoever works on it must know: its contract, how far it is shown, what keeps it, and around it
+//! what was asked for.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::contract::{Verdict, score, verdict};
+use crate::engine::{Call, Draft, Engine};
+use crate::error::{Error, Refusal};
+use crate::gates::{Attempt, evaluate};
+use crate::limits;
+use crate::model::{
+    Brief, Comment, Edge, EdgeId, EdgeKind, Event, Item, ItemId, ItemRef, Key, Link, Name, Note, Project, Question,
+    Role, Timestamp, Trigger, Verb,
+};
+use crate::query::why::out_of_sight;
+use crate::readiness::{Obstacle, What, obstacles};
+use crate::store::{
+    Around, Capped, ChildTally, EdgeReach, EventFilter, Filter, NoteReach, Order, ProjectRef, Scope, Slice, SortBy,
+};
+use crate::workflow::{Move, Target};
+
+/// How much of an item's parent is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ParentReach {
+    /// Nothing but its id.
+    #[default]
+    None,
+    /// Where it stands and what it is for.
+    Summary,
+    /// Its texts, its brief, its children and the newest comments on it.
+    Full,
+}
+
+/// What is shown around an item.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
+pub struct Includes {
+    /// Its parent.
+    pub parent: ParentReach,
+    /// Links to things outside.
+    pub links: bool,
+    /// Edges, with the items at their other ends.
+    pub relations: bool,
+    /// What was done to it, the newest first, this many at the most.
+    pub activity: Option<usize>,
+    /// Its children.
+    pub subtasks: bool,
+    /// The newest comments on it, this many at the most.
+    pub comments: Option<usize>,
+    /// Notes with their bodies.
+    pub notes: bool,
+}
+
+/// An edge as one of its ends sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relation {
+    /// The edge.
+    pub edge: EdgeId,
+    /// What it means.
+    pub kind: EdgeKind,
+    /// Whether it leads away from the item.
+    pub outgoing: bool,
+    /// The other end.
+    pub other: Item,
+    /// The other end's key.
+    pub key: Key,
+}
+
+/// An item's parent.
+#[derive(Clone, Debug)]
+pub struct ParentView {
+    /// The parent.
+    pub item: Item,
+    /// Its key.
+    pub key: Key,
+    /// How its children stand.
+    pub tally: ChildTally,
+    /// Its brief, where it is shown in full.
+    pub brief: Option<Brief>,
+    /// Its children, where it is shown in full.
+    pub children: Capped<Item>,
+    /// The newest comments on it, where it is shown in full.
+    pub comments: Capped<Comment>,
+}
+
+/// One item with all that whoever works on it must know.
+#[derive(Clone, Debug)]
+pub struct Dossier {
+    /// The item.
+    pub item: Item,
+    /// Its key.
+    pub key: Key,
+    /// The rules it is under.
+    pub project: Arc<Project>,
+    /// The moment all this was so.
+    pub now: Timestamp,
+    /// Its contract.
+    pub brief: Option<Brief>,
+    /// How complete the contract is, from 0 to 100.
+    pub score: u8,
+    /// How far it is shown.
+    pub verdict: Verdict,
+    /// The newest question on it.
+    pub question: Option<Question>,
+    /// Why it is not ready; empty when it is.
+    pub obstacles: Vec<Obstacle>,
+    /// What would refuse its success, its claim and its path aside.
+    pub closure: Vec<Refusal>,
+    /// The statuses that its workflow leads to from here; gates may still refuse.
+    pub next_statuses: Vec<Name>,
+    /// Its parent.
+    pub parent: Option<ParentView>,
+    /// Links.
+    pub links: Vec<Link>,
+    /// Edges.
+    pub relations: Vec<Relation>,
+    /// What was done to it.
+    pub activity: Vec<Event>,
+    /// Its children.
+    pub subtasks: Capped<Item>,
+    /// Comments on it, the newest first.
+    pub comments: Capped<Comment>,
+    /// Notes.
+    pub notes: Vec<Note>,
+}
+
+impl Dossier {
+    /// Whether open blockers hold it up.
+    pub fn is_blocked(&self) -> bool {
+        self.item.derived.blockers > 0
+    }
+
+    /// Whether shipped work replaces it.
+    pub fn is_superseded(&self) -> bool {
+        self.obstacles.iter().any(|obstacle| matches!(obstacle.what, What::SupersededBy { .. }))
+    }
+
+    /// Whether it repeats live work.
+    pub fn is_duplicate(&self) -> bool {
+        self.obstacles.iter().any(|obstacle| matches!(obstacle.what, What::DuplicateOf { .. }))
+    }
+
+    /// The question that waits for an answer.
+    pub fn open_question(&self) -> Option<&Question> {
+        self.question.as_ref().filter(|question| question.state == crate::model::QuestionState::Open)
+    }
+}
+
+impl Engine {
+    /// One item with all that whoever works on it must know, and what was asked for around it.
+    pub async fn dossier(&self, project: &ProjectRef, item: &ItemRef, includes: Includes) -> Result<Dossier, Error> {
+        let around = Around {
+            open_children: Some(limits::OPEN_SHOWN),
+            edges: EdgeReach::Named,
+            notes: if includes.notes { NoteReach::Bodies } else { NoteReach::Heads },
+            briefs: true,
+            questions: true,
+            comments: includes.comments,
+            links: includes.links,
+            ..Around::default()
+        };
+        let scope = Scope { project: project.clone(), items: vec![item.clone()], around, ..Scope::default() };
+        let mut seen = self.view(&scope).await?;
+        let item = seen.resolve(item)?.clone();
+        let rules = Arc::clone(seen.project_of(&item)?);
+        let parent = match item.parent {
+            Some(id) => self.parent_view(id, includes.parent).await?,
+            None => None,
+        };
+        let activity = match includes.activity {
+            Some(limit) => self.activity_of(item.id, limit).await?,
+            None => Vec::new(),
+        };
+        let subtasks = if includes.subtasks { self.children_of(item.id).await? } else { Capped::default() };
+        let brief = seen.briefs.remove(&item.id).filter(|brief| !brief.is_empty());
+        Ok(Dossier {
+            key: rules.key(item.number),
+            score: score(&item),
+            verdict: verdict(brief.as_ref()),
+            question: seen.question_of(item.id).cloned(),
+            obstacles: self.obstacles_of(&seen, &rules, &item),
+            closure: self.closure(&seen, &rules, &item, brief.as_ref()),
+            next_statuses: next_statuses(&rules, &item),
+            relations: if includes.relations { relations(&seen, &item) } else { Vec::new() },
+            links: seen.links.values().filter(|link| link.item == item.id).cloned().collect(),
+            comments: seen.comments.remove(&item.id).unwrap_or_default(),
+            notes: seen.notes.iter().filter(|note| note.item == item.id).cloned().collect(),
+            now: seen.now,
+            project: rules,
+            brief,
+            parent,
+            activity,
+            subtasks,
+            item,
+        })
+    }
+
+    /// An item as the parent of another: as much of it as is asked for; none where it may not be seen.
+    pub async fn parent_view(&self, id: ItemId, reach: ParentReach) -> Result<Option<ParentView>, Error> {
+        if reach == ParentReach::None {
+            return Ok(None);
+        }
+        let full = reach == ParentReach::Full;
+        let around = Around { briefs: full, comments: full.then_some(limits::PARENT_COMMENTS), ..Around::default() };
+        let mut seen = self.show(&ProjectRef::Any, &[ItemRef::Id(id)], around).await?;
+        let Some(item) = seen.items.get(&id).cloned() else { return Ok(None) };
+        let key = seen.project_of(&item)?.key(item.number);
+        let tally = self.store().tally_children(&[id]).await?.remove(&id).unwrap_or_default();
+        let children = if full { self.children_of(id).await? } else { Capped::default() };
+        Ok(Some(ParentView {
+            item,
+            key,
+            tally,
+            brief: seen.briefs.remove(&id).filter(|brief| !brief.is_empty()),
+            children,
+            comments: seen.comments.remove(&id).unwrap_or_default(),
+        }))
+    }
+
+    /// The direct children of an item, in the order in which they were made.
+    async fn children_of(&self, id: ItemId) -> Result<Capped<Item>, Error> {
+        let filter = Filter {
+            parent: Some(Some(id)),
+            sort: SortBy::CreatedAt,
+            order: Order::Asc,
+            limit: limits::PAGE + 1,
+            ..Filter::default()
+        };
+        Ok(Capped::cut(self.find(&filter).await?.items, limits::PAGE))
+    }
+
+    async fn activity_of(&self, id: ItemId, limit: usize) -> Result<Vec<Event>, Error> {
+        let verbs = Verb::ALL.into_iter().filter(|verb| *verb != Verb::SessionBeat).collect();
+        // Claims that were extended are looked at and not told.
+        let most = (limit * 4).min(limits::PAGE);
+        let filter = EventFilter { item: Some(id), verbs, newest_first: true, limit: most, ..EventFilter::default() };
+        let mut events = self.events(&filter).await?;
+        events.retain(|event| !event.is_sign_of_life());
+        events.truncate(limit);
+        Ok(events)
+    }
+
+    fn obstacles_of(&self, seen: &Slice, rules: &Project, item: &Item) -> Vec<Obstacle> {
+        let touching = seen.edges.values().filter(|edge| edge.from == item.id || edge.to == item.id);
+        let mut found = obstacles(&rules.workflow, item, touching, |id| seen.items.get(&id), seen.now);
+        if self.access().projects.is_some() {
+            found.extend(out_of_sight(item, &found));
+        }
+        found
+    }
+
+    /// What would refuse an item's success, asked of the gates themselves.
+    fn closure(&self, seen: &Slice, rules: &Project, item: &Item, brief: Option<&Brief>) -> Vec<Refusal> {
+        let Some(to) = rules.workflow.first_of(Role::Terminal).filter(|_| item.role.is_open()) else {
+            return Vec::new();
+        };
+        let call = Call::for_reading(Arc::clone(&self.access));
+        let mut shown = seen.clone();
+        shown.briefs.extend(brief.map(|brief| (item.id, brief.clone())));
+        let draft = Draft::new(&call, &shown);
+        let resolved = Ok(Move { to, trigger: Trigger::Complete });
+        evaluate(&draft, &Attempt { item, workflow: &rules.workflow, resolved: &resolved, caller: None })
+    }
+}
+
+fn next_statuses(rules: &Project, item: &Item) -> Vec<Name> {
+    let has_review = rules.schemas.resolve(item).is_some_and(|schema| schema.has_review());
+    let leads = |name: &Name| rules.workflow.resolve(item, &Target::Status(name.clone()), has_review).is_ok();
+    rules.workflow.statuses.iter().map(|status| &status.name).filter(|name| leads(name)).cloned().collect()
+}
+
+fn relations(seen: &Slice, item: &Item) -> Vec<Relation> {
+    let touching = seen.edges.values().filter(|edge| edge.from == item.id || edge.to == item.id);
+    let relation = |edge: &Edge| {
+        let other = seen.items.get(&edge.other(item.id))?;
+        let key = seen.project_of(other).ok()?.key(other.number);
+        Some(Relation { edge: edge.id, kind: edge.kind, outgoing: edge.from == item.id, other: other.clone(), key })
+    };
+    touching.filter_map(relation).collect()
+}
+
+/// One line of what was done, without the values.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Activity {
+    /// Who did it.
+    pub actor: String,
+    /// What was done.
+    pub action: String,
+    /// In a few words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+impl From<&Event> for Activity {
+    fn from(event: &Event) -> Self {
+        let actor = event.by.as_ref().map_or(&event.principal, |by| &by.actor.id);
+        Self {
+            actor: actor.to_string(),
+            action: event.verb.as_str().to_owned(),
+            summary: in_a_few_words(event),
+            created_at: event.at,
+        }
+    }
+}
+
+/// What an event did, by names of fields and statuses alone: no text that anybody wrote.
+fn in_a_few_words(event: &Event) -> String {
+    let word = |pointer: &str| event.data.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default();
+    if event.verb == crate::model::Verb::Moved {
+        return format!("{} to {}", word("/fromRole"), word("/set/status"));
+    }
+    let Some(set) = event.data.get("set").and_then(serde_json::Value::as_object) else { return String::new() };
+    let told = set.keys().map(String::as_str).filter(|field| !matches!(*field, "version" | "modifiedAt" | "fence"));
+    told.collect::<Vec<_>>().join(", ")
+}

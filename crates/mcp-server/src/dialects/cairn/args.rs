@@ -1,0 +1,69 @@
+//! Arguments that several verbs share.
+
+use docket_core::model::{ItemId, ItemRef, Project, SessionId};
+use docket_core::{Error, Invalid, Reason, limits};
+use ulid::Ulid;
+use uuid::Uuid;
+
+pub(super) use crate::args::{long_text, name};
+use crate::input::Fields;
+
+/// How many rows a list has where nothing is said.
+const ROWS: usize = limits::PAGE;
+/// The letters of a ULID.
+const ULID_CHARS: usize = 26;
+
+/// A task's name: its prefix and the lower-case ULID of its id, or any other spelling of an item.
+pub(super) fn task_ref(text: &str) -> Result<ItemRef, Invalid> {
+    let ulid =
+        text.rsplit('-').next().filter(|part| part.len() == ULID_CHARS).and_then(|part| Ulid::from_string(part).ok());
+    match ulid {
+        Some(ulid) => Ok(ItemRef::Id(ItemId::from_uuid(Uuid::from_u128(ulid.0)))),
+        None => text.parse(),
+    }
+}
+
+/// A task's id as this dialect spells it.
+pub(super) fn task_id(project: &Project, item: ItemId) -> String {
+    let ulid = Ulid(item.as_uuid().as_u128()).to_string().to_ascii_lowercase();
+    format!("{}-{ulid}", project.prefix)
+}
+
+/// The task that a call is about.
+pub(super) fn need_task(fields: &mut Fields, field: &str) -> Result<ItemRef, Error> {
+    fields.need(field, task_ref)
+}
+
+/// The session that a call is about.
+pub(super) fn need_session(fields: &mut Fields) -> Result<SessionId, Error> {
+    fields.need("session", str::parse::<SessionId>)
+}
+
+/// How many rows are wanted, and where they begin.
+pub(super) fn page(fields: &mut Fields) -> Result<(usize, Option<String>), Error> {
+    let limit = match fields.whole("limit")? {
+        None => ROWS,
+        Some(limit) => usize::try_from(limit).ok().filter(|limit| (1..=ROWS).contains(limit)).ok_or_else(|| {
+            Error::validation(Reason::BadValue, format!("limit must be from 1 to {ROWS}")).at("limit")
+        })?,
+    };
+    Ok((limit, fields.parsed("cursor", |text| Ok(text.to_owned()))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_named_by_the_same_bits_in_every_spelling() {
+        let uuid = Uuid::from_u128(0x0199_f3a2_7c1e_7d3b_8f00_2a4b_5c6d_7e8f);
+        let id = ItemRef::Id(ItemId::from_uuid(uuid));
+        let text = Ulid(uuid.as_u128()).to_string();
+        for spelled in [format!("PROJ-{}", text.to_ascii_lowercase()), format!("PROJ-{text}"), text, uuid.to_string()] {
+            assert_eq!(task_ref(&spelled), Ok(id.clone()), "{spelled}");
+        }
+        assert_eq!(task_ref("PROJ-17"), "PROJ-17".parse());
+        assert_eq!(task_ref("0199f3"), "0199f3".parse());
+        assert!(task_ref("PROJ-").is_err() && task_ref("").is_err() && task_ref("PROJ-01j8x2k7q7f3az").is_err());
+    }
+}

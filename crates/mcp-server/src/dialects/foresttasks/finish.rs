@@ -1,0 +1,83 @@
+//! The second half of `work`: says what would become of a task, or ends the work on it.
+
+use docket_core::command::{Finish, NewLink, Proof};
+use docket_core::model::{CriterionId, Fence, Name, Text, Title, Url};
+use docket_core::workflow::Target;
+use docket_core::{Error, Reason};
+use serde_json::Value;
+
+use super::args::{includes, long_text, name, need_task, one_of, request_id, status};
+use super::packet;
+use super::sections::read;
+use crate::answer::Answer;
+use crate::input::Fields;
+use crate::session::Session;
+
+const ACTIONS: &[(&str, bool)] = &[("preview", true), ("apply", false)];
+const PASSED: &[(&str, bool)] = &[("pass", true), ("fail", false)];
+const LINK: &[&str] = &["kind", "ref", "url", "title"];
+const PROOF: &[&str] = &["criterionId", "status", "note"];
+
+pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer, Error> {
+    let task = need_task(&mut fields, "taskId")?;
+    let preview = fields.parsed("action", one_of(ACTIONS))?.unwrap_or(true);
+    let include = includes(&mut fields)?;
+    let proofs = proofs(&mut fields, "verify")?;
+    let proved: Vec<CriterionId> = proofs.iter().map(|proof| proof.criterion).collect();
+    let finish = Finish {
+        project: session.project().clone(),
+        item: task.clone(),
+        comment: fields.free("finalComment", long_text)?,
+        links: links(&mut fields)?,
+        proofs,
+        learnings: Vec::new(),
+        target: fields.parsed("targetStatus", status)?.map(Target::Status),
+        fence: fence(&mut fields)?,
+        preview,
+    };
+    let request = request_id(&mut fields)?;
+    let finished = session.engine().run(session.call(None, request), finish).await?;
+    let dossier = read(session, session.project(), &task, &include).await?;
+    let action = if preview { "preview" } else { "apply" };
+    Ok(Answer::of(&packet::finish(action, &dossier, &finished, &proved, &include)))
+}
+
+/// What was found of criteria; an entry knows its criterion, whether it holds, and a word about it.
+pub(super) fn proofs(fields: &mut Fields, field: &str) -> Result<Vec<Proof>, Error> {
+    let list = fields.list(field)?.unwrap_or_default();
+    let entry =
+        |(index, value): (usize, Value)| proof(&mut Fields::inside(&format!("{field}[{index}]"), value, PROOF)?);
+    list.into_iter().enumerate().map(entry).collect()
+}
+
+/// What was found of one criterion.
+pub(super) fn proof(fields: &mut Fields) -> Result<Proof, Error> {
+    Ok(Proof {
+        criterion: fields.need("criterionId", str::parse::<CriterionId>)?,
+        passed: fields.need("status", one_of(PASSED))?,
+        note: fields.free("note", Text::parse)?,
+    })
+}
+
+/// A link to something outside.
+pub(super) fn link(fields: &mut Fields) -> Result<NewLink, Error> {
+    Ok(NewLink {
+        kind: fields.need("kind", name)?,
+        reference: fields.need("ref", Name::parse)?,
+        url: fields.need("url", Url::parse)?,
+        title: fields.free("title", Title::parse)?,
+    })
+}
+
+fn links(fields: &mut Fields) -> Result<Vec<NewLink>, Error> {
+    let list = fields.list("links")?.unwrap_or_default();
+    let entry = |(index, value): (usize, Value)| link(&mut Fields::inside(&format!("links[{index}]"), value, LINK)?);
+    list.into_iter().enumerate().map(entry).collect()
+}
+
+fn fence(fields: &mut Fields) -> Result<Option<Fence>, Error> {
+    let Some(number) = fields.whole("fence")? else { return Ok(None) };
+    u64::try_from(number)
+        .map(|fence| Some(Fence(fence)))
+        .map_err(|_| Error::validation(Reason::BadValue, "fence must not be negative").at("fence"))
+}

@@ -1,0 +1,206 @@
+//! What the core asks of whoever starts processes, answered by this crate.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use docket_core::checks::Allowed;
+use docket_core::command::Report as CheckReport;
+use docket_core::model::{CheckKind, Item, Name, Project, Run, RunEnd, Text, Tree as CheckedTree};
+use docket_core::prove::{Listener, Prover};
+use docket_core::{Code, Error, Kind, Reason, limits};
+
+use crate::github::{self, PullRef, PullState, Repository};
+use crate::{Cancel, Ended, Files, Live, Order, Refusal, Report, Runner, Tree, TreeError};
+
+/// How many pieces of output may wait for whoever looks on.
+const LOOKERS_ON: usize = 256;
+/// Kept free for the line that says what a log left out.
+const LOG_SPARE: usize = 1024;
+
+/// What programs say when they are not let write somewhere.
+const DENIED: [&str; 3] = ["Permission denied", "permission denied", "EACCES"];
+
+/// Makes checks in one work tree.
+#[derive(Debug)]
+pub struct CheckRunner {
+    name: Name,
+    runner: Runner,
+    root: PathBuf,
+    allowed: Allowed,
+    github: Option<github::Client>,
+}
+
+impl CheckRunner {
+    /// The most that a log may hold so that the core takes it.
+    pub const LOG_BYTES: usize = limits::LOG_BYTES - LOG_SPARE;
+
+    /// One that runs commands in a repository or worktree, and asks about pull requests where it was told whom.
+    pub fn new(name: Name, runner: Runner, root: PathBuf, allowed: Allowed, github: Option<github::Client>) -> Self {
+        Self { name, runner, root, allowed, github }
+    }
+
+    async fn command(&self, run: &Run, item: &Item, project: &Project, listener: &dyn Listener) -> CheckReport {
+        let CheckKind::Command { cmd, cwd, .. } = &run.kind else { return not_started("it is no command") };
+        let order = Order {
+            root: self.root.clone(),
+            folder: cwd.as_ref().map(|folder| folder.as_str().to_owned()).unwrap_or_default(),
+            command: cmd.as_str().to_owned(),
+            timeout: Duration::from_secs(u64::from(run.kind.timeout_seconds())),
+            marks: vec![
+                ("DOCKET_ITEM".to_owned(), project.key(item.number).to_string()),
+                ("DOCKET_ITEM_ID".to_owned(), item.id.to_string()),
+                ("DOCKET_RUN".to_owned(), run.id.to_string()),
+            ],
+        };
+        let cancel = match Cancel::new() {
+            Ok(cancel) => cancel,
+            Err(error) => return not_made(&format!("it could not be made ready: {error}")),
+        };
+        let (live, mut said) = Live::new(LOOKERS_ON);
+        let ended = async { self.runner.run(order, Some(live), cancel).await };
+        let told = async {
+            while let Some(chunk) = said.recv().await {
+                if chunk.missed > 0 {
+                    listener.says(run, &format!("[{} bytes not shown]\n", chunk.missed));
+                }
+                listener.says(run, &chunk.text);
+            }
+        };
+        // What is told ends with the run: the sender goes with it.
+        match tokio::join!(ended, told).0 {
+            Ok(report) => from_report(&report),
+            Err(Refusal::NoSuchRoot) => not_made(&format!(
+                "the repository {} cannot be opened: start the runner in it, or name it by [runner] repository in docket.toml",
+                self.root.display()
+            )),
+            Err(refusal) => not_started(&refusal.to_string()),
+        }
+    }
+
+    async fn pull_request(&self, run: &Run) -> CheckReport {
+        let CheckKind::PullRequest { repository, number, branch } = &run.kind else {
+            return not_started("it is no pull request");
+        };
+        let Some(client) = &self.github else {
+            return not_made(
+                "no server is configured that could be asked: name it by [runner] github_api in docket.toml",
+            );
+        };
+        let named = Repository::parse(repository.as_str()).and_then(|repository| match (number, branch) {
+            (Some(number), _) => PullRef::number(repository, *number),
+            (None, branch) => PullRef::branch(repository, branch.as_ref().map(Name::as_str).unwrap_or_default()),
+        });
+        let wanted = match named {
+            Ok(wanted) => wanted,
+            Err(error) => return not_started(&error.to_string()),
+        };
+        match client.pull(&wanted).await {
+            Ok(pull) => {
+                let seen = match &pull.state {
+                    PullState::Open => format!("pull request #{} is open", pull.number),
+                    PullState::Closed => format!("pull request #{} was closed without being merged", pull.number),
+                    PullState::Merged { commit, .. } => format!("pull request #{} was merged as {commit}", pull.number),
+                };
+                let end = RunEnd::Fact { holds: pull.is_merged(), seen: text(&seen) };
+                CheckReport { log: text(&format!("{seen}\n{}\n", pull.url)), ..CheckReport::undone(end) }
+            }
+            // What the check names is not there: that is for whoever wrote it to mend.
+            Err(failure @ github::Failure::NotFound) => not_started(&failure.to_string()),
+            Err(failure) => not_made(&failure.to_string()),
+        }
+    }
+}
+
+#[async_trait]
+impl Prover for CheckRunner {
+    fn name(&self) -> &Name {
+        &self.name
+    }
+
+    fn allowed(&self) -> &Allowed {
+        &self.allowed
+    }
+
+    async fn tree(&self, _project: &Project) -> Result<Option<CheckedTree>, Error> {
+        let seen = self.runner.tree(self.root.clone()).await.map_err(|error| unreadable(&error))?;
+        Ok(seen.as_ref().and_then(checked))
+    }
+
+    async fn run(&self, run: &Run, item: &Item, project: &Project, listener: &dyn Listener) -> CheckReport {
+        match &run.kind {
+            CheckKind::Command { .. } => self.command(run, item, project, listener).await,
+            CheckKind::PullRequest { .. } => self.pull_request(run).await,
+            CheckKind::Manual => not_started("a person attests it"),
+        }
+    }
+}
+
+fn checked(tree: &Tree) -> Option<CheckedTree> {
+    CheckedTree::parse(tree.as_str()).ok()
+}
+
+fn unreadable(error: &TreeError) -> Error {
+    tracing::warn!(error = error as &dyn std::error::Error, "a work tree could not be looked at");
+    let message = format!("the work tree cannot be looked at: {error}");
+    Error::new(Kind::Permanent, Code::Unavailable, Reason::NoRunner, message)
+}
+
+fn from_report(report: &Report) -> CheckReport {
+    let end = match &report.ended {
+        Ended::Exited(code) => RunEnd::Exited { code: *code },
+        Ended::Signalled(signal) => RunEnd::Signalled { signal: *signal },
+        Ended::TimedOut => RunEnd::TimedOut,
+        Ended::Cancelled => RunEnd::Cancelled,
+        Ended::NotRun(why) => return not_made(why),
+    };
+    let mut log = report.log.text();
+    let (before, after) = (report.before.as_ref().ok(), report.after.as_ref().ok());
+    let changed = matches!((before, after), (Some(Some(before)), Some(Some(after))) if before != after);
+    if changed {
+        log.push_str(
+            "[the work tree changed while this ran: what it writes must be ignored by git, or it counts for nothing]\n",
+        );
+    }
+    if was_kept_from_writing(report, &log) {
+        log.push_str(
+            "[it may write in the work tree, in $TMPDIR and where [runner] writable in docket.toml says, and nowhere else: \
+             docs/guides/sandbox.md]\n",
+        );
+    }
+    let still = report.tree_stood_still();
+    CheckReport {
+        end,
+        log: text(&log),
+        log_left_out: report.log.left_out,
+        tree: before.and_then(Option::as_ref).filter(|_| still).and_then(checked),
+        tree_changed: changed,
+        sandbox: Name::parse(&report.sandbox.to_string()).ok(),
+    }
+}
+
+/// Whether a command that failed says what programs say when they may not write somewhere, and was kept from it by us.
+fn was_kept_from_writing(report: &Report, log: &str) -> bool {
+    let is_confined = matches!(report.sandbox.files, Files::Landlock { .. });
+    let failed = matches!(report.ended, Ended::Exited(code) if code != 0);
+    is_confined && failed && DENIED.iter().any(|words| log.contains(words))
+}
+
+/// The check cannot be made as it is written.
+fn not_started(why: &str) -> CheckReport {
+    CheckReport { log: text(why), ..CheckReport::undone(RunEnd::NotStarted { why: text(why) }) }
+}
+
+/// This runner cannot make it, and nothing is known of the check.
+fn not_made(why: &str) -> CheckReport {
+    CheckReport { log: text(why), ..CheckReport::undone(RunEnd::NotMade { why: text(why) }) }
+}
+
+/// A text for the core. Composing characters may make it longer than it was: then its end is kept.
+fn text(words: &str) -> Text {
+    let parsed = Text::parse(words).or_else(|_| {
+        let from = words.len().saturating_sub(limits::LOG_BYTES / 4);
+        Text::parse(words.get(words.ceil_char_boundary(from)..).unwrap_or_default())
+    });
+    parsed.unwrap_or_else(|_| Text::empty())
+}

@@ -1,0 +1,137 @@
+//! What is told of a run.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::output::Log;
+use crate::tree::{Tree, TreeError};
+
+/// How a run went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// How it ended.
+    pub ended: Ended,
+    /// From the start of the shell to the end of all its processes.
+    pub took: Duration,
+    /// What it said.
+    pub log: Log,
+    /// What held it, as it was really put in place.
+    pub sandbox: Sandbox,
+    /// The work tree before.
+    pub before: Result<Option<Tree>, TreeError>,
+    /// The work tree afterwards.
+    pub after: Result<Option<Tree>, TreeError>,
+}
+
+impl Report {
+    /// Whether the command ended by itself, with exit code 0.
+    pub fn passed(&self) -> bool {
+        self.ended == Ended::Exited(0)
+    }
+
+    /// Whether the work tree is known to have been the same all along. What is no git work tree is not known.
+    pub fn tree_stood_still(&self) -> bool {
+        matches!((&self.before, &self.after), (Ok(Some(before)), Ok(Some(after))) if before == after)
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ended {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal of this number that was not ours.
+    Signalled(i32),
+    /// At its time limit, whatever it said afterwards.
+    TimedOut,
+    /// Because somebody no longer wanted it.
+    Cancelled,
+    /// It never ran, or nothing is known of its end; the text says why and holds nothing secret.
+    NotRun(String),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(to, "exited with {code}"),
+            Self::Signalled(number) => write!(to, "ended by signal {number}"),
+            Self::TimedOut => write!(to, "timed out"),
+            Self::Cancelled => write!(to, "cancelled"),
+            Self::NotRun(why) => write!(to, "not run: {why}"),
+        }
+    }
+}
+
+/// What held a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// What kept its processes together.
+    pub processes: Processes,
+    /// What kept it from writing elsewhere.
+    pub files: Files,
+}
+
+impl Sandbox {
+    /// Nothing was put in place, because nothing ran.
+    pub(crate) fn none() -> Self {
+        Self { processes: Processes::None, files: Files::Open { why: "nothing ran".to_owned() } }
+    }
+}
+
+/// What kept the processes of a run together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Processes {
+    /// Nothing ran.
+    None,
+    /// A PID namespace: when its first process ends, the kernel ends all others.
+    Namespace {
+        /// It is in a user namespace as well, because the server has no privileges.
+        user: bool,
+        /// It sees its own processes in `/proc`, and no others.
+        proc: bool,
+    },
+    /// A supervisor that inherits every orphan, and looks for them until none is left.
+    Subreaper {
+        /// Why there is no namespace.
+        why: String,
+    },
+}
+
+/// What kept a run from writing where it should not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Files {
+    /// Landlock, as far as this version of it goes.
+    Landlock {
+        /// The version that was applied.
+        abi: u8,
+    },
+    /// Nothing but the rights of the user it ran as.
+    Open {
+        /// Why there is no Landlock.
+        why: String,
+    },
+}
+
+impl fmt::Display for Sandbox {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.processes {
+            Processes::None => write!(to, "no process")?,
+            Processes::Namespace { user, proc } => {
+                write!(to, "pid namespace")?;
+                if *user {
+                    write!(to, " in a user namespace")?;
+                }
+                if !proc {
+                    write!(to, " with the outer /proc")?;
+                }
+            }
+            Processes::Subreaper { why } => write!(to, "subreaper ({why})")?,
+        }
+        match &self.files {
+            Files::Landlock { abi } => write!(to, ", landlock {abi}"),
+            Files::Open { why } => write!(to, ", files open ({why})"),
+        }
+    }
+}

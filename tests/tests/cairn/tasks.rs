@@ -1,0 +1,143 @@
+//! Tasks: create, get, claim, transition, note, and what every write tells.
+
+use serde_json::{Value, json};
+
+use crate::{World, did, each, text};
+
+/// The fields of a task, as its shape has them.
+const SHAPE: [&str; 9] = ["assignee", "body", "checks", "deps", "id", "provenance", "ready", "status", "title"];
+
+fn names(value: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn a_task_has_the_whole_shape_and_every_write_returns_it() {
+    let world = World::new();
+    let first = world.task("Set the keys up");
+    let made = world.ok(
+        "create",
+        json!({ "title": "Add idempotency keys", "body": "Dedupe webhook deliveries.", "deps": [first] }),
+    );
+    assert_eq!(names(&made), SHAPE);
+    assert_eq!((&made["title"], &made["body"]), (&json!("Add idempotency keys"), &json!("Dedupe webhook deliveries.")));
+    assert_eq!((&made["status"], &made["ready"]), (&json!("backlog"), &json!(false)));
+    assert_eq!((&made["deps"], &made["assignee"], &made["checks"]), (&json!([first]), &Value::Null, &json!([])));
+    let entry = &made["provenance"][0];
+    assert_eq!(names(entry), ["at", "did", "who"]);
+    assert_eq!((&entry["who"], &entry["did"]), (&json!("agent:ann"), &json!("created")));
+    let id = text(&made["id"]);
+    assert_eq!(world.get(&id), made, "what a write returns is what get returns");
+    world.to(&first, "done");
+    for (tool, more) in [
+        ("claim", json!({})),
+        ("transition", json!({ "to": "in_progress" })),
+        ("note", json!({ "text": "blocked on upstream API change" })),
+    ] {
+        let mut arguments = json!({ "id": id });
+        arguments.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        let task = world.ok(tool, arguments);
+        assert_eq!(names(&task), SHAPE, "{tool}");
+        assert_eq!(world.get(&id), task, "{tool}");
+    }
+    let told = ["created", "claimed", "transitioned to in_progress", "noted: blocked on upstream API change"];
+    assert_eq!(did(&world.get(&id)), told, "one entry for each write");
+}
+
+#[test]
+fn an_id_is_its_prefix_and_a_ulid_and_every_other_spelling_will_do() {
+    let world = World::new();
+    let id = world.task("one");
+    let (prefix, ulid) = id.rsplit_once('-').expect("a prefix");
+    assert!(ulid.len() == 26 && ulid.chars().all(|c| c.is_ascii_digit() || c.is_ascii_lowercase()), "{id}");
+    let shown: Value = serde_json::from_str(&world.operate(&["--json", "item", "list"])).expect("JSON");
+    let row = &shown["items"][0];
+    let (key, full) = (text(&row["key"]), text(&row["id"]));
+    for spelled in
+        [id.clone(), id.to_uppercase(), ulid.to_owned(), key.clone(), full.clone(), full[..13].replace('-', "")]
+    {
+        assert_eq!(world.get(&spelled)["id"], json!(id), "{spelled}");
+    }
+    assert!(key.starts_with(&format!("{prefix}-")), "{key}");
+    let second = world.task("two");
+    assert!(second > id, "ids are in the order of time");
+    let unknown = format!("{prefix}-01j8x2k7q7f3az0123456789ab");
+    assert_eq!(world.err("get", json!({ "id": unknown }))["code"], "NOT_FOUND");
+    assert_eq!(world.err("get", json!({ "id": "PROJ-001" }))["code"], "VALIDATION");
+}
+
+#[test]
+fn deps_must_exist() {
+    let world = World::new();
+    let refused = world.err("create", json!({ "title": "two", "deps": ["DEFA-99"] }));
+    assert_eq!(refused["code"], "NOT_FOUND", "{refused}");
+    assert!(world.list(json!({})).is_empty(), "nothing was made");
+    assert_eq!(world.err("create", json!({ "title": " " }))["code"], "VALIDATION");
+    assert_eq!(world.err("create", json!({ "body": "x" }))["code"], "VALIDATION");
+    let refused = world.err("create", json!({ "title": "x", "assignee": "agent:bob" }));
+    assert_eq!((&refused["code"], &refused["reason"]), (&json!("VALIDATION"), &json!("unknown_field")));
+}
+
+#[test]
+fn nothing_leaves_the_initial_status_before_its_deps_are_closed_and_all_else_is_free() {
+    let world = World::new();
+    let first = world.task("one");
+    let second = world.waiting("two", &[&first]);
+    for to in ["in_progress", "in_review", "done", "cancelled", "blocked"] {
+        let refused = world.err("transition", json!({ "id": second, "to": to }));
+        assert_eq!((&refused["code"], &refused["gates"][0]["gate"]), (&json!("RULE_BLOCKED"), &json!("dependencies")));
+        assert_eq!(refused["gates"].as_array().map(Vec::len), Some(1), "{to}: {refused}");
+    }
+    assert_eq!(world.get(&second)["status"], "backlog");
+    world.to(&first, "in_review");
+    world.err("transition", json!({ "id": second, "to": "in_progress" }));
+    assert_eq!(world.to(&first, "done")["status"], "done");
+    assert_eq!(world.get(&second)["ready"], true);
+    assert_eq!(world.to(&second, "in_progress")["status"], "in_progress");
+    // Once it has left, its deps keep it nowhere: not even when they are opened again.
+    assert_eq!(world.to(&first, "in_progress")["status"], "in_progress", "a closed task is opened again");
+    assert_eq!(world.get(&second)["ready"], false);
+    for to in ["done", "in_review", "blocked", "in_progress", "cancelled", "in_progress"] {
+        assert_eq!(world.to(&second, to)["status"], to);
+    }
+    let refused = world.err("transition", json!({ "id": second, "to": "shipped" }));
+    assert!(text(&refused["message"]).contains("shipped"), "{refused}");
+}
+
+#[test]
+fn a_claim_is_whose_a_task_is_and_no_lock() {
+    let world = World::new();
+    let bob = world.actor("human:bob");
+    let task = world.task("one");
+    let claimed = world.ok("claim", json!({ "id": task }));
+    assert_eq!((&claimed["assignee"], &claimed["status"]), (&json!("agent:ann"), &json!("backlog")));
+    assert_eq!(world.ok("claim", json!({ "id": task })), claimed, "what is yours stays so, and nothing is recorded");
+    let refused = bob.err("claim", json!({ "id": task }));
+    assert_eq!((&refused["code"], &refused["reason"]), (&json!("CONFLICT"), &json!("already_claimed")));
+    assert_eq!(bob.ok("get", json!({ "id": task }))["assignee"], "agent:ann", "told alike to everybody");
+    // Any number of them, for ever.
+    let second = world.task("two");
+    world.ok("claim", json!({ "id": second }));
+    world.ahead(1_000_000);
+    assert_eq!(world.get(&task)["assignee"], "agent:ann");
+    assert_eq!(bob.err("claim", json!({ "id": task }))["code"], "CONFLICT");
+    // Others move it and write about it all the same.
+    let moved = bob.ok("transition", json!({ "id": task, "to": "in_progress" }));
+    assert_eq!((&moved["assignee"], &moved["status"]), (&json!("agent:ann"), &json!("in_progress")));
+    let noted = bob.ok("note", json!({ "id": task, "text": "looks good" }));
+    assert_eq!(each(&noted["provenance"], "who"), ["agent:ann", "agent:ann", "human:bob", "human:bob"]);
+    assert_eq!(bob.ok("claim", json!({ "id": world.task("three") }))["assignee"], "human:bob");
+}
+
+#[test]
+fn a_note_changes_nothing_else() {
+    let world = World::new();
+    let task = world.task("one");
+    let before = world.get(&task);
+    let mut after = world.ok("note", json!({ "id": task, "text": "a word" }));
+    assert_eq!(after["provenance"].as_array_mut().expect("a list").pop().expect("an entry")["did"], "noted: a word");
+    assert_eq!(after, before);
+    assert_eq!(world.err("note", json!({ "id": task, "text": " " }))["code"], "VALIDATION");
+}

@@ -1,0 +1,74 @@
+//! The official Python client of MCP, and schemathesis, which makes up requests from the OpenAPI document and holds every
+//! answer against it.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use docket_tests::web::{Runner, Web};
+
+use crate::install::{installed, ours, success};
+
+/// A folder of Python with what `requirements.txt` names.
+fn python() -> Option<&'static Path> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let venv = |folder: &Path, _: &Path| {
+        let mut venv = Command::new("python3");
+        venv.args(["-m", "venv", "--clear"]).arg(folder);
+        venv
+    };
+    let pip = |folder: &Path, list: &Path| {
+        let mut pip = Command::new(folder.join("bin/pip"));
+        pip.args(["install", "--quiet", "--requirement"]).arg(list);
+        pip
+    };
+    let made = || installed("clients", "requirements.txt", &[venv, pip]).map(|folder| folder.join("bin"));
+    FOLDER.get_or_init(made).as_deref()
+}
+
+#[test]
+fn the_official_python_client_works_through_a_loop() {
+    let Some(python) = python() else { return };
+    let web = Web::start();
+    let script = ours().join("mcp_client.py");
+    success(Command::new(python.join("python")).arg(script).arg(format!("http://{}", web.address)));
+}
+
+#[test]
+fn no_made_up_request_is_answered_outside_the_document() {
+    let Some(python) = python() else { return };
+    // Checks that are made up are made by a runner, but nothing that they say is run, and no pull request is found.
+    let pulls = without_pull_requests();
+    let toml = format!("[runner]\nallow = \"none\"\ngithub_api = \"http://{pulls}\"\n");
+    let web = Web::start_with(&toml, |_| {});
+    let _runner = Runner::beside(&web);
+    for title in ["First", "Second", "Third"] {
+        web.item(title);
+    }
+    let checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
+    success(
+        Command::new(python.join("schemathesis"))
+            .args(["run", &format!("http://{}/api/v1/openapi.json", web.address)])
+            .args(["--max-examples", "5", "--seed", "1", "--request-timeout", "30", "--checks", checks])
+            // A stream has no end, and lines of JSON are a form it cannot make up.
+            .args(["--exclude-path-regex", "stream|import$", "--no-color"])
+            .current_dir(web.database.parent().expect("a folder")),
+    );
+}
+
+/// The address of an API that knows no pull request.
+fn without_pull_requests() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut lines = BufReader::new(&stream).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let answer = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+            let _ = (&stream).write_all(answer.as_bytes());
+        }
+    });
+    address
+}

@@ -1,0 +1,118 @@
+//! `bulk`: one change for many, each on its own, removal, and Markdown.
+
+use serde_json::{Value, json};
+
+use crate::{World, each, text};
+
+#[test]
+fn an_update_is_all_or_none() {
+    let world = World::new();
+    let tasks = ["a", "b"].map(|title| world.task(title));
+    let update =
+        |ids: Value| json!({ "action": "update", "ids": ids, "patch": { "priority": "high", "labels": ["x"] } });
+    let unknown = "00000000-0000-7000-8000-000000000000";
+    assert_eq!(world.code("bulk", update(json!([tasks[0], unknown]))), "NOT_FOUND");
+    assert_eq!(world.code("bulk", update(json!([tasks[0], "no id"]))), "VALIDATION");
+    assert_eq!(world.guard(&tasks[0])["priority"], "medium", "nothing was changed");
+    let done = world.ok("bulk", update(json!(tasks)));
+    assert_eq!(done["updated"], 2);
+    for task in &tasks {
+        assert_eq!(world.guard(task)["priority"], "high");
+    }
+}
+
+#[test]
+fn a_batch_answers_for_each() {
+    let world = World::new();
+    let [mine, theirs] = ["a", "b"].map(|title| world.task(title));
+    world.actor("agent:bob").ok("work", json!({ "phase": "start", "id": theirs }));
+    let call = json!({ "action": "batch", "ids": [mine, theirs, "no id", "DEFA-99"], "patch": { "priority": "low" } });
+    let answer = world.ok("bulk", call);
+    assert_eq!((&answer["updated"], &answer["failed"]), (&json!(1), &json!(3)), "{answer}");
+    let codes: Vec<Value> =
+        answer["results"].as_array().expect("rows").iter().map(|row| row["error"]["code"].clone()).collect();
+    assert_eq!(codes, [Value::Null, json!("CONFLICT"), json!("VALIDATION"), json!("NOT_FOUND")]);
+    assert_eq!(world.guard(&mine)["priority"], "low");
+}
+
+#[test]
+fn a_bad_patch_or_list_is_refused_whole() {
+    let world = World::new();
+    let task = world.task("a");
+    for action in ["update", "batch"] {
+        for (ids, patch) in [
+            (json!([task]), json!({ "status": "done" })),
+            (json!([task]), json!({ "needsAttention": true })),
+            (json!([task]), json!({ "priority": "urgent" })),
+            (json!([]), json!({ "priority": "low" })),
+            (json!([task, task]), json!({ "priority": "low" })),
+            (json!(vec!["DEFA-1"; 201]), json!({ "priority": "low" })),
+            (json!([7]), json!({ "priority": "low" })),
+        ] {
+            assert_eq!(
+                world.code("bulk", json!({ "action": action, "ids": ids, "patch": patch })),
+                "VALIDATION",
+                "{patch}"
+            );
+        }
+    }
+    assert_eq!(world.guard(&task)["priority"], "medium");
+}
+
+#[test]
+fn null_clears_in_an_update() {
+    let world = World::new();
+    let parent = world.task("parent");
+    let task = world.made(json!({ "title": "t", "parentTaskId": parent, "description": "d", "dueAt": "2030-01-01T00:00:00Z", "labels": ["x"] }));
+    let clear = json!({ "action": "update", "id": task, "parentTaskId": null, "description": null, "dueAt": null, "labels": null });
+    world.ok("task", clear);
+    let read = world.get(&task);
+    assert_eq!((&read["guard"]["parent"], &read["sections"]["task"]), (&Value::Null, &json!({})), "{read}");
+}
+
+#[test]
+fn removal_is_all_or_none_and_takes_nothing_unasked() {
+    let world = World::new();
+    let parent = world.task("parent");
+    let child = world.child(&parent, "child");
+    let remove = |ids: Value| json!({ "action": "remove", "ids": ids });
+    let refused = world.err("bulk", remove(json!([parent])));
+    assert_eq!((&refused["code"], &refused["reason"]), (&json!("CONFLICT"), &json!("has_children")));
+    assert_eq!(world.code("bulk", remove(json!([child, "DEFA-99"]))), "NOT_FOUND");
+    assert_eq!(world.ok("find", json!({ "action": "list" }))["total"], 2);
+    assert_eq!(world.ok("bulk", remove(json!([parent, child])))["removed"], 2);
+    assert_eq!(world.ok("find", json!({ "action": "list" }))["total"], 0);
+}
+
+#[test]
+fn markdown_is_previewed_and_then_applied() {
+    let world = World::new();
+    let markdown = "# Release\n\n- [ ] Write it\n  - [ ] Test it\n- [x] Plan it\n";
+    let import = |mode: &str| json!({ "action": "import", "markdown": markdown, "mode": mode, "status": "ready" });
+    let preview = world.ok("bulk", import("preview"));
+    assert_eq!((&preview["applied"], &preview["total"]), (&json!(false), &json!(4)), "{preview}");
+    assert_eq!(each(&preview["tasks"], "title"), ["Release", "Write it", "Test it", "Plan it"]);
+    assert!(preview["tasks"][0].get("id").is_none());
+    assert_eq!(world.ok("find", json!({ "action": "list" }))["total"], 0);
+    let applied = world.ok("bulk", import("apply"));
+    assert_eq!(applied["applied"], true);
+    assert_eq!(each(&applied["tasks"], "status"), ["ready", "ready", "ready", "done"]);
+    let root = text(&applied["tasks"][0]["id"]);
+    let tree = world.ok("find", json!({ "action": "tree", "id": root }))["tree"].clone();
+    assert_eq!(each(&tree["children"], "title"), ["Write it", "Plan it"]);
+    assert_eq!(each(&tree["children"][0]["children"], "title"), ["Test it"]);
+}
+
+#[test]
+fn an_import_goes_beneath_a_task_and_its_mode_must_be_known() {
+    let world = World::new();
+    let parent = world.task("parent");
+    let import =
+        |mode: &str, text: &str| json!({ "action": "import", "markdown": text, "mode": mode, "parentTaskId": parent });
+    world.ok("bulk", import("apply", "- child"));
+    let tree = world.ok("find", json!({ "action": "tree", "id": parent }))["tree"].clone();
+    assert_eq!(each(&tree["children"], "title"), ["child"]);
+    let unknown = world.err("bulk", import("replace", "- child"));
+    assert!(text(&unknown["message"]).contains("preview, apply"), "{unknown}");
+    assert_eq!(world.code("bulk", import("apply", "nothing to make of this")), "VALIDATION");
+}

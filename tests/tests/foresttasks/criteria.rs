@@ -1,0 +1,112 @@
+//! Acceptance criteria: who shows them, what their evidence lets a task do, and that a batch is one.
+
+use serde_json::{Value, json};
+
+use crate::{World, text};
+
+const MIXED: &str =
+    r#"["it builds", { "text": "ann likes it", "verifier": "human" }, { "text": "it is short", "hard": false }]"#;
+
+fn mixed(world: &World) -> String {
+    let task = world.task("t");
+    world.criteria(&task, serde_json::from_str(MIXED).expect("JSON"));
+    world.begin(&task);
+    task
+}
+
+fn verdict(world: &World, task: &str) -> Value {
+    world.ok("contract", json!({ "action": "verdict", "taskId": task }))["verdict"].clone()
+}
+
+#[test]
+fn a_verdict_names_each_criterion_with_how_and_by_whom_it_is_shown() {
+    let world = World::new();
+    let task = world.task("t");
+    world.criteria(
+        &task,
+        json!([{ "text": "it builds", "instructions": "run make" }, { "text": "ok?", "verifier": "human" }]),
+    );
+    let read = world.get(&task);
+    let first = &read["sections"]["verdict"]["criteria"][0];
+    assert_eq!(
+        (&first["id"], &first["text"], &first["status"], &first["verifier"], &first["instructions"]),
+        (&json!("c1"), &json!("it builds"), &json!("open"), &json!("agent"), &json!("run make"))
+    );
+    assert_eq!(read["sections"]["verdict"], verdict(&world, &task));
+    assert_eq!(read["guard"]["verdict"]["readyForReview"], false);
+    assert_eq!(read["guard"]["verdict"]["counts"], json!({ "pass": 0, "fail": 0, "open": 2 }));
+    let blocker = &read["guard"]["closureBlockers"][0];
+    assert_eq!((&blocker["rule"], &blocker["criteria"][0]["id"]), (&json!("criteria"), &json!("c1")));
+}
+
+#[test]
+fn the_gate_is_staged() {
+    let world = World::new();
+    let task = mixed(&world);
+    let refused = world.not_to(&task, "in_review");
+    assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("criteria")), "{refused}");
+    let named: Vec<&Value> =
+        refused["violations"][0]["criteria"].as_array().expect("criteria").iter().map(|one| &one["id"]).collect();
+    assert_eq!(named, [&json!("c1")], "what a person or nobody must show does not keep it from review");
+    assert_eq!(world.verify(&task, "c1", "fail")["verdict"]["readyForReview"], false);
+    assert_eq!(world.not_to(&task, "in_review")["code"], "RULE_BLOCKED", "a fail is no pass");
+    world.verify(&task, "c1", "pass");
+    world.to(&task, "in_review");
+    let refused = world.not_to(&task, "done");
+    assert_eq!(refused["violations"][0]["criteria"][0]["id"], "c2", "{refused}");
+    assert_eq!(world.guard(&task)["blockingHumanRequests"], json!([{ "kind": "criterion", "criterionId": "c2" }]));
+}
+
+#[test]
+fn soft_criteria_never_block() {
+    let world = World::new();
+    let task = world.task("t");
+    world.criteria(&task, json!([{ "text": "nice", "hard": false }]));
+    world.begin(&task);
+    world.verify(&task, "c1", "fail");
+    world.to(&task, "in_review");
+    world.to(&task, "done");
+    assert_eq!(verdict(&world, &task)["counts"]["fail"], 1, "and are told all the same");
+}
+
+#[test]
+fn human_criteria_are_not_an_agents() {
+    let world = World::new();
+    let task = mixed(&world);
+    let refused = world.err(
+        "contract",
+        json!({ "action": "verify_criterion", "taskId": task, "criterionId": "c2", "status": "pass" }),
+    );
+    assert_eq!((&refused["code"], &refused["reason"]), (&json!("RULE_BLOCKED"), &json!("not_yours")), "{refused}");
+    assert!(text(&refused["message"]).contains("ask"), "it says what to do instead: {refused}");
+    assert_eq!(verdict(&world, &task)["criteria"][1]["status"], "open");
+    // Nor a person's who sends it as an agent would.
+    let person = world.actor("user:eve");
+    let sent = json!({ "action": "verify_criterion", "taskId": task, "criterionId": "c2", "status": "pass" });
+    person.err("contract", sent);
+}
+
+#[test]
+fn a_batch_is_taken_whole_or_not_at_all() {
+    let world = World::new();
+    let task = world.task("t");
+    world.criteria(&task, json!(["a", "b", { "text": "c", "verifier": "human" }]));
+    let batch = |items: Value| json!({ "action": "verify_criteria", "taskId": task, "items": items });
+    let pass = |id: &str| json!({ "criterionId": id, "status": "pass" });
+    for (items, code) in [
+        (json!([pass("c1"), pass("c9")]), "NOT_FOUND"),
+        (json!([pass("c1"), pass("c3")]), "RULE_BLOCKED"),
+        (json!([pass("c1"), pass("c1")]), "VALIDATION"),
+        (json!([pass("c1"), { "criterionId": "c2", "status": "maybe" }]), "VALIDATION"),
+        (json!([pass("c1"), { "criterionId": "c2" }]), "VALIDATION"),
+        (json!([]), "VALIDATION"),
+        (json!(vec![pass("c1"); 51]), "VALIDATION"),
+    ] {
+        assert_eq!(world.code("contract", batch(items.clone())), code, "{items}");
+        assert_eq!(verdict(&world, &task)["counts"]["pass"], 0, "{items}");
+    }
+    let note = json!({ "criterionId": "c2", "status": "pass", "note": "seen it" });
+    let done = world.ok("contract", batch(json!([pass("c1"), note])))["verdict"].clone();
+    assert_eq!((&done["counts"]["pass"], &done["readyForReview"]), (&json!(2), &json!(true)));
+    assert_eq!(done["criteria"][1]["note"], "seen it");
+}

@@ -1,0 +1,95 @@
+//! Flags beside the status: blocked, superseded and duplicate are derived, take a task out of the queue, and give it back.
+
+use serde_json::json;
+
+use crate::{World, text};
+
+#[test]
+fn blocked_is_derived_from_open_blockers() {
+    let world = World::new();
+    let (blocker, task) = (world.task("blocker"), world.task("task"));
+    world.relate(&blocker, "blocks", &task);
+    let guard = world.guard(&task);
+    assert_eq!(guard["blocked"], true);
+    assert_eq!(guard["blockedReasons"][0]["taskId"], json!(blocker), "{guard}");
+    assert_eq!(world.queue(), std::slice::from_ref(&blocker));
+    let refused = world.not_to(&task, "in_progress");
+    assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("dependencies")), "{refused}");
+    assert_eq!(world.code("work", json!({ "phase": "start", "id": task })), "RULE_BLOCKED");
+    world.finish(&blocker);
+    let guard = world.guard(&task);
+    assert_eq!((&guard["blocked"], &guard["blockedReasons"]), (&json!(false), &json!([])));
+    assert_eq!(world.queue(), std::slice::from_ref(&task));
+    world.to(&blocker, "ready");
+    assert_eq!(world.guard(&task)["blocked"], true, "a blocker that is opened again blocks again");
+}
+
+#[test]
+fn nobody_sets_blocked() {
+    let world = World::new();
+    let task = world.task("task");
+    assert_eq!(world.code("task", json!({ "action": "update", "id": task, "blocked": true })), "VALIDATION");
+}
+
+#[test]
+fn superseded_counts_once_the_replacement_has_shipped() {
+    let world = World::new();
+    let (replacement, moot) = (world.task("replacement"), world.task("moot"));
+    world.relate(&replacement, "supersedes", &moot);
+    assert_eq!(world.guard(&moot)["superseded"], false, "not yet");
+    assert!(world.queue().contains(&moot));
+    world.to(&replacement, "in_progress");
+    assert!(world.queue().contains(&moot), "work is not shipped");
+    world.to(&replacement, "in_review");
+    assert_eq!(world.guard(&moot)["superseded"], true);
+    assert!(!world.queue().contains(&moot));
+    assert_eq!(world.ok("work", json!({ "phase": "start" }))["found"], false, "it is not found");
+    world.to(&replacement, "in_progress");
+    assert!(world.queue().contains(&moot), "what comes back from review has not shipped");
+    world.to(&replacement, "in_review");
+    world.to(&replacement, "done");
+    let packet = world.begin(&moot);
+    assert_eq!(packet["trusted"]["guard"]["superseded"], true, "by name it can be claimed all the same");
+    world.to(&moot, "cancelled");
+}
+
+#[test]
+fn a_duplicate_of_live_work_leaves_at_once_and_comes_back_when_that_is_cancelled() {
+    let world = World::new();
+    let (canonical, duplicate) = (world.task("canonical"), world.task("duplicate"));
+    world.relate(&duplicate, "duplicate-of", &canonical);
+    assert_eq!(world.guard(&duplicate)["duplicate"], true);
+    assert_eq!(world.queue(), std::slice::from_ref(&canonical));
+    for status in ["in_progress", "in_review", "done"] {
+        world.to(&canonical, status);
+        assert!(!world.queue().contains(&duplicate), "{status}");
+    }
+    world.to(&canonical, "ready");
+    world.to(&canonical, "cancelled");
+    assert_eq!(world.guard(&duplicate)["duplicate"], false);
+    assert_eq!(world.queue(), [duplicate]);
+}
+
+#[test]
+fn a_duplicate_is_claimable_by_name() {
+    let world = World::new();
+    let (canonical, duplicate) = (world.task("canonical"), world.task("duplicate"));
+    world.relate(&duplicate, "duplicate-of", &canonical);
+    assert_eq!(world.begin(&duplicate)["trusted"]["guard"]["id"], json!(duplicate));
+}
+
+#[test]
+fn kinds_of_relations_are_known() {
+    let world = World::new();
+    let (a, b) = (world.task("a"), world.task("b"));
+    world.relate(&a, "relates-to", &b);
+    assert_eq!(world.queue().len(), 2, "it is only worth knowing");
+    let relation = |kind: &str, to: &str| json!({ "type": "relation", "fromTaskId": a, "toTaskId": to, "kind": kind });
+    let unknown = world.err("annotate", relation("hates", &b));
+    assert!(text(&unknown["message"]).contains("supersedes"), "{unknown}");
+    assert_eq!(world.code("annotate", relation("blocks", &a)), "VALIDATION", "not to itself");
+    world.relate(&a, "blocks", &b);
+    assert_eq!(world.code("annotate", relation("blocks", &b)), "CONFLICT", "not twice");
+    let cycle = world.err("annotate", json!({ "type": "relation", "fromTaskId": b, "toTaskId": a, "kind": "blocks" }));
+    assert_eq!((&cycle["code"], &cycle["reason"]), (&json!("VALIDATION"), &json!("cycle")));
+}

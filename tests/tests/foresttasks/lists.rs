@@ -1,0 +1,149 @@
+//! `find`: lists, search, trees, projections, activity, estimates; and that lists are cut and say so.
+
+use serde_json::{Value, json};
+
+use crate::{World, each, names, text};
+
+#[test]
+fn a_list_is_filtered() {
+    let world = World::new();
+    let parent = world.made(json!({ "title": "parent", "labels": ["web"], "priority": "high" }));
+    let child = world.child(&parent, "child");
+    world.begin(&child);
+    let ids = |filter: Value| {
+        let mut call = filter;
+        call["action"] = json!("list");
+        let answer = world.ok("find", call);
+        assert_eq!(answer["total"].as_u64(), answer["tasks"].as_array().map(|rows| rows.len() as u64));
+        each(&answer["tasks"], "id")
+    };
+    assert_eq!(ids(json!({ "status": "in_progress" })), [child.clone(), parent.clone()], "it starts with its child");
+    assert!(ids(json!({ "status": "backlog" })).is_empty());
+    assert_eq!(ids(json!({ "priority": "high" })), std::slice::from_ref(&parent));
+    assert_eq!(ids(json!({ "labels": ["web", "other"] })), std::slice::from_ref(&parent));
+    assert_eq!(ids(json!({ "parentTaskId": parent })), std::slice::from_ref(&child));
+    assert_eq!(ids(json!({ "parentTaskId": null })), std::slice::from_ref(&parent));
+    assert_eq!(ids(json!({ "assignee": "ann" })), std::slice::from_ref(&child));
+    assert_eq!(ids(json!({ "blocked": true })), Vec::<String>::new());
+    assert_eq!(ids(json!({ "needsHuman": true })), Vec::<String>::new());
+    assert_eq!(ids(json!({})).len(), 2);
+}
+
+#[test]
+fn concise_rows_name_things_and_full_rows_tell_everything() {
+    let world = World::new();
+    world.made(json!({ "title": "t", "intent": "why", "description": "what", "estimateMinutes": 5 }));
+    let concise = world.ok("find", json!({ "action": "list" }));
+    let row = &concise["tasks"][0];
+    assert_eq!(
+        (&row["project"], &row["key"], row.get("intent"), concise.get("labels")),
+        (&json!("default"), &json!("DEFA-1"), None, None)
+    );
+    let full = world.ok("find", json!({ "action": "list", "detail": "full" }));
+    let row = &full["tasks"][0];
+    assert_eq!(
+        (&row["intent"], &row["description"], &row["estimateMinutes"]),
+        (&json!("why"), &json!("what"), &json!(5))
+    );
+    assert_eq!(full["labels"]["projects"][text(&row["projectId"])], "default");
+}
+
+#[test]
+fn a_projection_keeps_what_blocks() {
+    let world = World::new();
+    let (blocker, task) = (world.task("blocker"), world.task("task"));
+    world.relate(&blocker, "blocks", &task);
+    world.ok("task", json!({ "action": "update", "id": task, "needsAttention": true, "needsAttentionReason": "r" }));
+    let answer = world.ok("find", json!({ "action": "list", "fields": ["title"] }));
+    let row = answer["tasks"].as_array().expect("rows").iter().find(|row| row["id"] == json!(task)).expect("the task");
+    assert_eq!(names(row), ["blocked", "id", "needsAttention", "status", "title"]);
+    assert_eq!(row["blocked"], true);
+    let unknown = world.err("find", json!({ "action": "list", "fields": ["fence"] }));
+    assert_eq!((&unknown["code"], &unknown["field"]), (&json!("VALIDATION"), &json!("fields[0]")));
+}
+
+#[test]
+fn lists_have_two_hundred_rows_and_say_what_was_cut() {
+    let world = World::new();
+    for part in 0..2 {
+        let lines: String = (0..105).map(|line| format!("- word {part} {line}")).collect::<Vec<_>>().join("\n");
+        world.ok("bulk", json!({ "action": "import", "markdown": lines, "mode": "apply", "status": "ready" }));
+    }
+    for call in [json!({ "action": "list" }), json!({ "action": "search", "query": "word" })] {
+        let answer = world.ok("find", call);
+        assert_eq!(answer["tasks"].as_array().map(Vec::len), Some(200));
+        assert_eq!((&answer["total"], &answer["cut"]), (&json!(210), &json!(10)));
+        assert!(text(&answer["hint"]).contains("filters"), "{}", answer["hint"]);
+    }
+    let queue = world.ok("find", json!({ "action": "queue" }));
+    assert_eq!((queue["queue"].as_array().map(Vec::len), &queue["truncated"]), (Some(200), &json!(true)));
+    let few = world.ok("find", json!({ "action": "list", "limit": 3 }));
+    assert_eq!((few["tasks"].as_array().map(Vec::len), &few["cut"]), (Some(3), &json!(207)));
+    assert_eq!(world.code("find", json!({ "action": "list", "limit": 201 })), "VALIDATION");
+}
+
+#[test]
+fn a_tree_is_as_deep_as_asked() {
+    let world = World::new();
+    let root = world.task("root");
+    let child = world.child(&root, "child");
+    let below = world.child(&child, "grandchild");
+    let tree = |depth: Value| world.ok("find", json!({ "action": "tree", "id": root, "maxDepth": depth }));
+    let whole = tree(Value::Null);
+    assert_eq!((&whole["total"], &whole["tree"]["children"][0]["children"][0]["id"]), (&json!(3), &json!(below)));
+    let one = tree(json!(1));
+    assert_eq!((&one["tree"]["children"][0]["id"], one["tree"]["children"][0].get("children")), (&json!(child), None));
+    assert_eq!(tree(json!(0))["tree"].get("children"), None);
+    assert_eq!(world.code("find", json!({ "action": "tree", "id": root, "maxDepth": -1 })), "VALIDATION");
+}
+
+#[test]
+fn activity_is_who_did_what_and_when() {
+    let world = World::new();
+    let task = world.task("secret words");
+    let before = text(&world.ok("find", json!({ "action": "activity" }))["readToken"]);
+    world.to(&task, "in_progress");
+    let new = world.ok("find", json!({ "action": "activity", "since": before }));
+    let rows = new["activity"].as_array().expect("rows");
+    assert_eq!(rows.len(), 1);
+    assert_eq!(names(&rows[0]), ["action", "actor", "createdAt", "summary", "taskId"]);
+    assert_eq!(
+        (&rows[0]["actor"], &rows[0]["action"], &rows[0]["taskId"]),
+        (&json!("ann"), &json!("moved"), &json!(task))
+    );
+    assert!(!new.to_string().contains("secret"), "no text of anybody's");
+    let quiet = world.ok("find", json!({ "action": "activity", "since": new["readToken"] }));
+    assert_eq!((&quiet["activity"], &quiet["readToken"]), (&json!([]), &new["readToken"]));
+    let time = world.ok("find", json!({ "action": "activity", "since": "2020-01-01T00:00:00Z" }));
+    assert!(time["activity"].as_array().is_some_and(|rows| rows.len() > 1), "{time}");
+    assert_eq!(world.code("find", json!({ "action": "activity", "since": "yesterday" })), "VALIDATION");
+}
+
+#[test]
+fn an_estimate_is_of_what_was_done() {
+    let world = World::new();
+    for (title, labels) in [("a", json!(["web"])), ("b", json!(["api"]))] {
+        let task = world.made(json!({ "title": title, "labels": labels, "status": "ready", "estimateMinutes": 30 }));
+        world.finish(&task);
+    }
+    let estimate = |labels: Value| {
+        world.ok("find", json!({ "action": "estimate", "projectId": "default", "labels": labels }))["estimate"].clone()
+    };
+    assert_eq!(estimate(json!([]))["sample"], 2);
+    let web = estimate(json!(["web"]));
+    assert_eq!((&web["sample"], &web["statedMinutes"]["p50"]), (&json!(1), &json!(30)));
+    assert_eq!(estimate(json!(["none"]))["sample"], 0);
+    let able = json!({ "action": "estimate", "projectId": "default", "requiredCapabilities": ["gpu"] });
+    assert_eq!(world.ok("find", able)["estimate"]["sample"], 0);
+}
+
+#[test]
+fn search_finds_words() {
+    let world = World::new();
+    let task = world.task("Write the parser");
+    world.task("Something else");
+    let found = |query: &str| each(&world.ok("find", json!({ "action": "search", "query": query }))["tasks"], "id");
+    assert_eq!(found("pars"), [task]);
+    assert!(found("nothing").is_empty());
+    assert_eq!(world.code("find", json!({ "action": "search", "query": "…" })), "VALIDATION");
+}

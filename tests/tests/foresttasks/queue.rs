@@ -1,0 +1,57 @@
+//! The queue: what can be claimed, in which order, and reads of it that only say what changed.
+
+use serde_json::json;
+
+use crate::{World, text};
+
+#[test]
+fn the_queue_is_compact_and_has_no_time() {
+    let world = World::new();
+    world.task("t");
+    let compact = world.ok("find", json!({ "action": "queue" }));
+    assert!(compact.get("generatedAt").is_none() && compact["queue"][0].get("createdAt").is_none(), "{compact}");
+    for full in [json!({ "action": "queue", "detail": "full" }), json!({ "action": "queue", "profile": "full" })] {
+        let full = world.ok("find", full);
+        assert!(full["generatedAt"].is_string() && full["queue"][0]["createdAt"].is_string(), "{full}");
+    }
+}
+
+#[test]
+fn the_queue_says_only_what_changed() {
+    let world = World::new();
+    let task = world.task("t");
+    let first = world.ok("find", json!({ "action": "queue" }));
+    let since = |token: &serde_json::Value| json!({ "action": "queue", "since": token });
+    let same = world.ok("find", since(&first["readToken"]));
+    assert_eq!(same, json!({ "unchanged": true, "readToken": first["readToken"] }));
+    world.begin(&task);
+    let changed = world.ok("find", since(&first["readToken"]));
+    assert_eq!((&changed["changed"], &changed["queue"]), (&json!(["queue"]), &json!([])));
+    assert_ne!(changed["readToken"], first["readToken"]);
+    assert_eq!(world.code("find", since(&json!("made up"))), "VALIDATION");
+}
+
+#[test]
+fn claimed_blocked_and_parked_work_is_not_in_it() {
+    let world = World::new();
+    let [free, claimed, parked, blocked] = ["free", "claimed", "parked", "blocked"].map(|title| world.task(title));
+    world.begin(&claimed);
+    world.ok("task", json!({ "action": "ask", "id": parked, "question": "?" }));
+    world.relate(&free, "blocks", &blocked);
+    assert_eq!(world.queue(), [free]);
+}
+
+#[test]
+fn what_somebody_began_and_left_can_be_claimed_again() {
+    let world = World::new();
+    let task = world.task("t");
+    world.ok("work", json!({ "phase": "start", "id": task, "ttlSeconds": 1 }));
+    std::thread::sleep(std::time::Duration::from_millis(1300));
+    let queue = world.ok("find", json!({ "action": "queue" }))["queue"].clone();
+    assert_eq!((&queue[0]["id"], &queue[0]["abandoned"]), (&json!(task), &json!(true)), "{queue}");
+    let bob = world.actor("agent:bob");
+    let fresh = text(&bob.ok("task", json!({ "action": "create", "title": "fresh", "status": "ready" }))["task"]["id"]);
+    let next = || bob.ok("work", json!({ "phase": "start" }))["trusted"]["guard"]["id"].clone();
+    assert_eq!(next(), json!(fresh), "first what nobody began");
+    assert_eq!(next(), json!(task), "then what was left");
+}

@@ -1,0 +1,188 @@
+//! `get_task`: profiles, includes, the guard that is always there, and reads that only say what changed.
+
+use serde_json::{Value, json};
+
+use crate::{World, names, text};
+
+const GUARD: [&str; 17] = [
+    "assignee",
+    "blocked",
+    "blockedReasons",
+    "blockingHumanRequests",
+    "closureBlockers",
+    "duplicate",
+    "id",
+    "key",
+    "needsAttention",
+    "openQuestion",
+    "parent",
+    "priority",
+    "status",
+    "superseded",
+    "title",
+    "verdict",
+    "",
+];
+
+fn rich(world: &World) -> (String, String) {
+    let parent =
+        world.made(json!({ "title": "parent", "intent": "parent's intent", "description": "parent's description" }));
+    let task = world.made(json!({
+        "title": "task", "intent": "why", "description": "what", "parentTaskId": parent, "status": "ready",
+    }));
+    world.criteria(&task, json!(["it works"]));
+    world.ok("annotate", json!({ "type": "comment", "taskId": task, "body": "a remark" }));
+    let link = json!({ "type": "link", "taskId": task, "kind": "pr", "ref": "7", "url": "https://example.test/7", "title": "The change" });
+    world.ok("annotate", link);
+    world.relate(&task, "relates-to", &parent);
+    (parent, task)
+}
+
+#[test]
+fn the_work_profile_is_the_default() {
+    let world = World::new();
+    let (parent, task) = rich(&world);
+    let read = world.get(&task);
+    assert_eq!(names(&read), ["guard", "readToken", "sections"]);
+    assert_eq!(names(&read["sections"]), ["brief", "parent", "task", "verdict"]);
+    assert_eq!(read["sections"]["task"], json!({ "intent": "why", "description": "what" }));
+    let shown = &read["sections"]["parent"];
+    assert_eq!((&shown["id"], &shown["intent"]), (&json!(parent), &json!("parent's intent")));
+    assert!(shown["hint"].is_string() && shown["childCounts"].is_object(), "{shown}");
+    assert!(!read.to_string().contains("parent's description"), "only the summary of it");
+    assert_eq!(read, world.ok("get_task", json!({ "id": task, "profile": "work" })));
+}
+
+#[test]
+fn the_guard_is_always_there() {
+    let world = World::new();
+    let (parent, task) = rich(&world);
+    let mut expected: Vec<&str> = GUARD.into_iter().filter(|name| !name.is_empty()).collect();
+    expected.sort_unstable();
+    for profile in ["compact", "work", "full"] {
+        let guard = world.ok("get_task", json!({ "id": task, "profile": profile }))["guard"].clone();
+        assert_eq!(names(&guard), expected, "{profile}");
+        assert_eq!(guard["parent"]["id"], json!(parent));
+        assert_eq!(names(&guard["verdict"]), ["counts", "readyForDone", "readyForReview"]);
+    }
+}
+
+#[test]
+fn compact_is_the_guard_and_full_is_everything() {
+    let world = World::new();
+    let (parent, task) = rich(&world);
+    assert_eq!(world.ok("get_task", json!({ "id": task, "profile": "compact" }))["sections"], json!({}));
+    let full = world.ok("get_task", json!({ "id": task, "profile": "full" }));
+    let sections = &full["sections"];
+    assert_eq!(sections["raw"]["task"]["description"], "what");
+    assert_eq!(sections["raw"]["parent"]["description"], "parent's description");
+    assert_eq!(sections["raw"]["agentBrief"]["acceptanceCriteria"][0]["text"], "it works");
+    assert_eq!(sections["raw"]["labels"]["tasks"][&parent], "DEFA-1");
+    assert_eq!(sections["comments"][0]["body"], "a remark");
+    assert_eq!(full, world.ok("get_task", json!({ "id": task, "detail": "full" })), "the older word for it");
+    assert_eq!(world.code("get_task", json!({ "id": task, "profile": "some" })), "VALIDATION");
+}
+
+#[test]
+fn more_is_included_when_it_is_asked_for() {
+    let world = World::new();
+    let (parent, task) = rich(&world);
+    let read = world.ok(
+        "get_task",
+        json!({ "id": task, "profile": "compact", "include": ["links", "relations", "activity", "subtasks"] }),
+    );
+    let sections = &read["sections"];
+    assert_eq!(names(sections), ["activity", "links", "relations", "subtasks"]);
+    assert_eq!(
+        sections["links"],
+        json!([{ "kind": "pr", "ref": "7", "url": "https://example.test/7", "title": "The change" }])
+    );
+    assert_eq!(
+        (&sections["relations"][0]["kind"], &sections["relations"][0]["task"]["id"]),
+        (&json!("relates-to"), &json!(parent))
+    );
+    for row in sections["activity"].as_array().expect("rows") {
+        assert!(names(row).iter().all(|name| ["actor", "action", "summary", "createdAt"].contains(name)), "{row}");
+    }
+    let subtasks =
+        world.ok("get_task", json!({ "id": parent, "include": ["subtasks"] }))["sections"]["subtasks"].clone();
+    assert_eq!(subtasks[0]["id"], json!(task));
+    assert_eq!(world.code("get_task", json!({ "id": task, "include": ["secrets"] })), "VALIDATION");
+}
+
+#[test]
+fn a_repeated_read_says_only_what_changed() {
+    let world = World::new();
+    let (_, task) = rich(&world);
+    let first = world.get(&task);
+    let since = |token: &Value| json!({ "id": task, "since": token });
+    let same = world.ok("get_task", since(&first["readToken"]));
+    assert_eq!(names(&same), ["guard", "readToken", "unchanged"]);
+    assert_eq!(
+        (&same["unchanged"], &same["guard"], &same["readToken"]),
+        (&json!(true), &first["guard"], &first["readToken"])
+    );
+    world.ok("task", json!({ "action": "update", "id": task, "description": "other" }));
+    let changed = world.ok("get_task", since(&first["readToken"]));
+    assert_eq!((&changed["changed"], names(&changed["sections"])), (&json!(["task"]), vec!["task"]));
+    world.verify(&task, "c1", "pass");
+    let changed = world.ok("get_task", since(&changed["readToken"]));
+    assert_eq!(changed["changed"], json!(["guard", "verdict"]));
+    world.ok("contract", json!({ "action": "brief_replace", "id": task, "brief": null }));
+    let gone = world.ok("get_task", since(&changed["readToken"]));
+    assert_eq!(gone["sections"]["brief"], Value::Null, "{gone}");
+    assert!(names(&gone["sections"]).contains(&"brief"), "that it is gone is said");
+}
+
+#[test]
+fn a_token_holds_after_a_restart_and_not_for_leases() {
+    let world = World::new();
+    let (_, task) = rich(&world);
+    world.begin(&task);
+    let first = world.ok("get_task", json!({ "id": task, "profile": "full", "since": null }));
+    let world = world.restarted();
+    // To claim it again makes its lease longer, and changes nothing that is to be known.
+    world.begin(&task);
+    let again = world.ok("get_task", json!({ "id": task, "since": world.get(&task)["readToken"] }));
+    assert_eq!(again["unchanged"], true);
+    let work = json!({ "id": task, "profile": "work", "since": first["readToken"] });
+    assert_eq!(world.ok("get_task", work)["unchanged"], true, "what is asked for of it is as it was");
+}
+
+#[test]
+fn a_delta_upon_the_earlier_read_is_a_full_read() {
+    let world = World::new();
+    let (_, task) = rich(&world);
+    let mut kept = world.get(&task);
+    let steps: [&dyn Fn(); 4] = [
+        &|| drop(world.begin(&task)),
+        &|| drop(world.verify(&task, "c1", "fail")),
+        &|| drop(world.ok("task", json!({ "action": "ask", "id": task, "question": "?" }))),
+        &|| drop(world.to(&task, "cancelled")),
+    ];
+    for step in steps {
+        step();
+        let delta = world.ok("get_task", json!({ "id": task, "since": kept["readToken"] }));
+        kept["guard"] = delta["guard"].clone();
+        kept["readToken"] = delta["readToken"].clone();
+        for (section, value) in delta["sections"].as_object().into_iter().flatten() {
+            let sections = kept["sections"].as_object_mut().expect("sections");
+            if value.is_null() {
+                sections.remove(section)
+            } else {
+                sections.insert(section.clone(), value.clone())
+            };
+        }
+        assert_eq!(kept, world.get(&task));
+    }
+}
+
+#[test]
+fn tasks_go_by_id_key_or_prefix() {
+    let world = World::new();
+    let task = world.task("t");
+    for name in [task.as_str(), "DEFA-1", "defa-1", &task[..13].replace('-', "")] {
+        assert_eq!(text(&world.guard(name)["id"]), task, "{name}");
+    }
+    assert_eq!(world.code("get_task", json!({ "id": "00000000-0000-7000-8000-000000000000" })), "NOT_FOUND");
+}

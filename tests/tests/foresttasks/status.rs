@@ -1,0 +1,137 @@
+//! The status machine: the way from intake to the end, what leads where, and closing by force.
+
+use serde_json::json;
+
+use crate::{World, each, text};
+
+#[test]
+fn a_task_goes_from_intake_to_done() {
+    let world = World::new();
+    let task = world.made(json!({ "title": "t", "status": "braindump" }));
+    for status in ["backlog", "ready", "in_progress", "in_review", "done"] {
+        let moved = world.to(&task, status);
+        assert_eq!(moved["status"], status);
+        assert!(moved["legalNextStates"].is_array(), "{moved}");
+    }
+    assert_eq!(world.status(&task), "done");
+}
+
+#[test]
+fn a_move_says_where_one_can_go_from_there() {
+    let world = World::new();
+    let task = world.task("t");
+    let next = each_text(&world.to(&task, "in_progress")["legalNextStates"]);
+    assert!(next.contains(&"in_review".to_owned()) && next.contains(&"cancelled".to_owned()), "{next:?}");
+    assert!(!next.contains(&"done".to_owned()), "done is reached by way of review: {next:?}");
+    let next = each_text(&world.to(&task, "in_review")["legalNextStates"]);
+    assert!(next.contains(&"done".to_owned()), "{next:?}");
+}
+
+fn each_text(list: &serde_json::Value) -> Vec<String> {
+    list.as_array().expect("a list").iter().map(text).collect()
+}
+
+#[test]
+fn done_is_reached_by_way_of_review_alone() {
+    let world = World::new();
+    let task = world.task("t");
+    for _ in 0..2 {
+        let refused = world.not_to(&task, "done");
+        assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("transition")), "{refused}");
+        if world.status(&task) == "ready" {
+            world.to(&task, "in_progress");
+        }
+    }
+    assert_eq!(world.not_to(&world.task("u"), "in_review")["code"], "RULE_BLOCKED");
+}
+
+#[test]
+fn intake_is_not_handed_out_until_it_is_promoted() {
+    let world = World::new();
+    let task = world.made(json!({ "title": "loose note", "status": "braindump" }));
+    assert!(world.queue().is_empty());
+    assert_eq!(world.ok("work", json!({ "phase": "start" }))["found"], false);
+    let refused = world.err("work", json!({ "phase": "start", "id": task }));
+    assert_eq!(refused["code"], "RULE_BLOCKED");
+    for promoted in ["backlog", "ready"] {
+        world.to(&task, promoted);
+        assert_eq!(world.queue(), std::slice::from_ref(&task), "{promoted}");
+    }
+}
+
+#[test]
+fn a_word_that_is_no_status_is_a_slip() {
+    let world = World::new();
+    let task = world.task("t");
+    let error = world.not_to(&task, "finished");
+    assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION"), &json!("status")), "{error}");
+    assert!(text(&error["message"]).contains("in_review"), "{error}");
+    assert_eq!(world.code("task", json!({ "action": "create", "title": "t", "status": "finished" })), "VALIDATION");
+}
+
+#[test]
+fn a_parent_does_not_close_over_open_tasks() {
+    let world = World::new();
+    let parent = world.task("parent");
+    let child = world.child(&parent, "child");
+    let below = world.child(&child, "grandchild");
+    world.to(&parent, "in_progress");
+    world.to(&parent, "in_review");
+    for status in ["done", "cancelled"] {
+        let refused = world.not_to(&parent, status);
+        assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("descendants")), "{refused}");
+        assert!(text(&refused["message"]).contains(&child), "{refused}");
+    }
+    // One that waits for a person is open all the same.
+    world.finish(&below);
+    world.ok("task", json!({ "action": "ask", "id": child, "question": "?" }));
+    assert_eq!(world.not_to(&parent, "done")["rule"], "descendants");
+    world.to(&child, "cancelled");
+    world.to(&parent, "done");
+}
+
+#[test]
+fn cascade_close_closes_the_whole_subtree_by_force() {
+    for status in ["done", "cancelled"] {
+        let world = World::new();
+        let parent = world.task("parent");
+        let children = [world.child(&parent, "a"), world.child(&parent, "b")];
+        let below = world.child(&children[0], "c");
+        let closed = world.ok("task", json!({ "action": "cascade_close", "id": parent, "status": status }));
+        assert_eq!((closed["status"].as_str(), closed["closedCount"].as_u64()), (Some(status), Some(4)), "{closed}");
+        let order = each_id(&closed["closed"]);
+        let at = |id: &str| order.iter().position(|known| known == id).expect("closed");
+        assert!(at(&below) < at(&children[0]) && at(&children[1]) < at(&parent), "from below: {order:?}");
+        for task in [&parent, &children[0], &children[1], &below] {
+            assert_eq!(world.status(task), status);
+        }
+    }
+    let world = World::new();
+    let task = world.task("t");
+    assert_eq!(world.code("task", json!({ "action": "cascade_close", "id": task, "status": "ready" })), "VALIDATION");
+}
+
+fn each_id(list: &serde_json::Value) -> Vec<String> {
+    list.as_array().expect("a list").iter().map(text).collect()
+}
+
+#[test]
+fn a_rank_is_a_place_in_the_column() {
+    let world = World::new();
+    let task = world.task("t");
+    let placed = world.ok("task", json!({ "action": "status", "id": task, "status": "ready", "rank": 3 }));
+    assert_eq!((&placed["status"], &placed["rank"]), (&json!("ready"), &json!(3)), "it need not move: {placed}");
+    world.ok("task", json!({ "action": "status", "id": task, "status": "in_progress", "rank": -1 }));
+    let row = &world.ok("find", json!({ "action": "list", "fields": ["rank"] }))["tasks"][0];
+    assert_eq!((&row["status"], &row["rank"]), (&json!("in_progress"), &json!(-1)));
+}
+
+#[test]
+fn a_closed_task_can_be_opened_again() {
+    let world = World::new();
+    let task = world.task("t");
+    world.finish(&task);
+    assert_eq!(world.code("work", json!({ "phase": "start", "id": task })), "CONFLICT");
+    world.to(&task, "ready");
+    assert_eq!(each(&world.ok("find", json!({ "action": "queue" }))["queue"], "id"), [task]);
+}

@@ -1,0 +1,236 @@
+//! Bad days of a server's database, as callers over HTTP meet them: each is answered with "come again", and nothing is
+//! half done.
+
+use std::time::{Duration, Instant};
+
+use docket_tests::own_postgres::{OwnServer, signal};
+use docket_tests::postgres::Database;
+use docket_tests::web::{Reply, Web};
+use serde_json::{Value, json};
+
+/// A server of ours on a database of the tests' cluster.
+struct Desk {
+    web: Web,
+    database: Database,
+    _folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self::on(Database::new(), "")
+    }
+
+    fn on(database: Database, option: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mark = if database.url().contains('?') { '&' } else { '?' };
+        let url = if option.is_empty() { database.url() } else { format!("{}{mark}{option}", database.url()) };
+        Self { web: Web::serving(&url, folder.path(), |_| {}), database, _folder: folder }
+    }
+
+    /// Makes an item under a name that may be given again.
+    fn make(&self, name: &str) -> Reply {
+        let body = json!({ "title": name }).to_string();
+        self.web.send("POST", "/items", &[("idempotency-key", name)], Some(body.as_bytes()))
+    }
+
+    /// What is done whenever an event is written.
+    fn whenever(&self, statements: &str) {
+        self.database.run(&format!(
+            "CREATE OR REPLACE FUNCTION bad_day() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {statements} RETURN NEW; END $$; \
+             DROP TRIGGER IF EXISTS bad_day ON events; \
+             CREATE TRIGGER bad_day BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION bad_day()"
+        ));
+    }
+
+    fn total(&self) -> Value {
+        self.web.get("/items").with(200)["total"].clone()
+    }
+}
+
+fn must_come_again(reply: &Reply) {
+    let error = reply.error(503);
+    assert_eq!(error["kind"], json!("transient"), "{error}");
+    assert!(error["retryAfterMs"].is_u64() && !reply.header("retry-after").is_empty(), "{error}");
+}
+
+#[test]
+fn a_connection_that_is_ended_in_the_middle_is_put_off_and_its_retry_has_one_effect() {
+    let desk = Desk::new();
+    desk.whenever("PERFORM pg_sleep(1);");
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| desk.make("cut"));
+        let sleeping = "SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity \
+                        WHERE datname = current_database() AND wait_event = 'PgSleep'";
+        let begun = Instant::now();
+        while desk.database.ask(sleeping) == "0" {
+            assert!(begun.elapsed() < Duration::from_secs(5), "it never slept");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        must_come_again(&asked.join().expect("an answer"));
+    });
+    desk.whenever("");
+    let (first, second) = (desk.make("cut").with(201), desk.make("cut").with(201));
+    assert_eq!(first, second);
+    assert_eq!(desk.total(), json!(1));
+}
+
+#[test]
+fn a_statement_that_takes_too_long_is_put_off() {
+    let database = Database::new();
+    let name = database.ask("SELECT current_database()");
+    database.run(&format!("ALTER DATABASE {name} SET statement_timeout = '300ms'"));
+    let desk = Desk::on(database, "");
+    desk.whenever("PERFORM pg_sleep(3);");
+    let begun = Instant::now();
+    must_come_again(&desk.make("slow"));
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    desk.whenever("");
+    desk.make("slow").with(201);
+    assert_eq!(desk.total(), json!(1));
+}
+
+/// What Postgres undoes because of others is tried again, and put off when it goes on and on.
+#[test]
+fn deadlocks_and_races_are_tried_again_and_then_put_off() {
+    let desk = Desk::new();
+    desk.database.run("CREATE SEQUENCE tries");
+    for code in ["40P01", "40001"] {
+        // Sequences do not go back with their transactions: the first two tries fail.
+        desk.database.run("ALTER SEQUENCE tries RESTART");
+        desk.whenever(&format!(
+            "IF nextval('tries') <= 2 THEN RAISE EXCEPTION 'a race' USING ERRCODE = '{code}'; END IF;"
+        ));
+        desk.make(&format!("in the end {code}")).with(201);
+        assert_eq!(desk.database.ask("SELECT last_value::text FROM tries"), "3", "{code}");
+        desk.whenever(&format!("RAISE EXCEPTION 'a race' USING ERRCODE = '{code}';"));
+        must_come_again(&desk.make(&format!("never {code}")));
+        desk.whenever("");
+    }
+    assert_eq!(desk.total(), json!(2));
+}
+
+/// Reads that nobody can answer do not pile up: as many wait as there are connections, the others are turned away at once.
+#[test]
+fn readers_over_capacity_are_turned_away_at_once() {
+    let desk = Desk::new();
+    desk.make("one").with(201);
+    let url = desk.database.url();
+    let holder = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let hold = "BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3); COMMIT";
+        runtime.block_on(docket_store_postgres::testing::run(&url, hold)).expect("it slept");
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    let answers: Vec<(Reply, Duration)> = std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..20)
+            .map(|_| {
+                scope.spawn(|| {
+                    let begun = Instant::now();
+                    (desk.web.get("/items"), begun.elapsed())
+                })
+            })
+            .collect();
+        readers.into_iter().map(|reader| reader.join().expect("an answer")).collect()
+    });
+    let (served, shed): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(reply, _)| reply.status == 200);
+    assert!(!served.is_empty() && shed.len() >= 10, "{} served and {} turned away", served.len(), shed.len());
+    for (reply, took) in shed {
+        assert_eq!(reply.error(503)["kind"], json!("shedding"));
+        // A quarter of a second, and what a busy machine adds.
+        assert!(took < Duration::from_millis(900), "turned away after {took:?}");
+    }
+    holder.join().expect("the holder");
+    assert_eq!(desk.total(), json!(1));
+}
+
+#[test]
+fn a_restart_is_a_gap_and_nothing_more() {
+    let server = OwnServer::start();
+    server.run("CREATE DATABASE work TEMPLATE template0 ENCODING 'UTF8'");
+    let folder = tempfile::tempdir().expect("a folder");
+    let web = Web::serving(&server.url("work"), folder.path(), |_| {});
+    let ready = || web.to("GET", "/readyz", &[], None).status;
+    let make = |name: &str| {
+        let body = json!({ "title": name }).to_string();
+        web.send("POST", "/items", &[("idempotency-key", name)], Some(body.as_bytes()))
+    };
+    make("before").with(201);
+    assert_eq!(ready(), 200);
+    server.stop();
+    assert_eq!(ready(), 503);
+    must_come_again(&make("after"));
+    must_come_again(&web.get("/items"));
+    assert_eq!(web.to("GET", "/healthz", &[], None).status, 200, "the process is there all the same");
+    server.start_again();
+    assert_eq!(ready(), 200);
+    make("after").with(201);
+    make("after").with(201);
+    assert_eq!(web.get("/items").with(200)["total"], json!(2));
+    // Nobody writes for now: an operator, or a provider whose disk is full, has said so.
+    server.run("ALTER DATABASE work SET default_transaction_read_only = on");
+    server.ask("SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity WHERE datname = 'work'");
+    must_come_again(&make("not now"));
+    assert_eq!(make("not now").reason(503), "store_read_only");
+    assert_eq!(ready(), 503);
+    web.get("/items").with(200);
+}
+
+/// A server whose machine lost its power closes no connection and answers nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_silent_is_given_up() {
+    use docket_core::store::{Scope, Store, StoreError};
+    let database = Database::new();
+    let mut options = docket_store_postgres::PostgresOptions::parse(&database.url()).expect("an address");
+    (options.connections, options.readers, options.answer_timeout) = (1, 1, Duration::from_millis(500));
+    let store = docket_store_postgres::PostgresStore::open(options).await.expect("a store");
+    store.view(&Scope::default()).await.expect("an answer");
+    let process: u32 = database
+        .ask("SELECT min(pid)::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'docket' AND pid <> pg_backend_pid()")
+        .parse()
+        .expect("a process");
+    signal("STOP", process);
+    let begun = Instant::now();
+    // It is asked in vain, and once more on another connection, which is answered.
+    let answered = store.view(&Scope::default()).await;
+    signal("CONT", process);
+    assert!(answered.is_ok(), "{answered:?}");
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    let unhurried = tokio::time::timeout(Duration::from_secs(5), store.integrity()).await;
+    assert!(matches!(unhurried, Ok(Ok(_) | Err(StoreError::Busy(_)))), "{unhurried:?}");
+}
+
+/// The same with connections that were idle for a while: they are given up together, not one after the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn idle_connections_that_went_silent_are_given_up_together() {
+    use docket_core::store::{Scope, Store};
+    let database = Database::new();
+    let store = std::sync::Arc::new(database.open().await);
+    let readers: Vec<_> = (0..8)
+        .map(|_| {
+            let store = std::sync::Arc::clone(&store);
+            tokio::spawn(async move { store.view(&Scope::default()).await.map(drop) })
+        })
+        .collect();
+    for reader in readers {
+        reader.await.expect("no panic").expect("an answer");
+    }
+    let processes = database.ask(
+        "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'docket' \
+         AND state = 'idle' AND pid <> pg_backend_pid()",
+    );
+    let processes: Vec<u32> = processes.split(' ').map(|process| process.parse().expect("a process")).collect();
+    assert!(processes.len() > 1, "one connection shows nothing");
+    // For as long as they are believed to live without a question.
+    tokio::time::sleep(Duration::from_millis(5200)).await;
+    let all = |name| {
+        for process in &processes {
+            signal(name, *process);
+        }
+    };
+    all("STOP");
+    let begun = Instant::now();
+    let answered = store.view(&Scope::default()).await;
+    all("CONT");
+    assert!(answered.is_ok(), "{answered:?}");
+    assert!(begun.elapsed() < Duration::from_millis(3500), "{:?}", begun.elapsed());
+}

@@ -1,0 +1,113 @@
+//! The verbs that run checks, and the gate that does.
+
+use docket_tests::repository::Repository;
+use serde_json::json;
+
+use super::{checked, results, text};
+
+/// The first task of a database, as the command line names it.
+const FIRST: &str = "PROO-1";
+
+#[test]
+fn a_failing_check_keeps_a_task_open_until_it_passes() {
+    let repository = Repository::new("\"all\"");
+    let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+    let task = checked(&agent, "mend it", json!([{ "desc": "it is fixed", "cmd": "sh check.sh" }]));
+    let refused = agent.err("transition", json!({ "id": task, "to": "done" }));
+    assert!(refused.to_string().contains("checks have not passed"), "{refused}");
+    let shown = agent.ok("get", json!({ "id": task }));
+    assert_eq!((results(&shown), &shown["status"]), (vec!["fail".to_owned()], &json!("backlog")));
+    repository.write("state", "fixed\n");
+    let closed = agent.ok("transition", json!({ "id": task, "to": "done" }));
+    assert_eq!((results(&closed), &closed["status"]), (vec!["pass".to_owned()], &json!("done")));
+    let runs = repository.docket_json(&["check", "runs", FIRST]);
+    let states: Vec<&str> =
+        runs["runs"].as_array().expect("runs").iter().filter_map(|run| run["state"].as_str()).collect();
+    assert_eq!(states, ["passed", "failed"], "the newest first");
+    let log = repository.docket_json(&["check", "log", runs["runs"][1]["id"].as_str().expect("an id")]);
+    assert_eq!(log["text"], "looking at broken\n");
+    assert!(log["run"]["sandbox"].is_string(), "what held it is said: {log}");
+}
+
+#[test]
+fn run_checks_runs_what_is_asked_for_and_moves_nothing() {
+    let repository = Repository::new("\"all\"");
+    let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+    let checks = json!([
+        { "desc": "passes", "cmd": "true" },
+        { "desc": "fails", "cmd": "exit 3" },
+        { "desc": "seen by a person", "type": "manual" },
+        { "desc": "in a folder", "cmd": "test -f here", "cwd": "sub", "timeout": 10 },
+    ]);
+    std::fs::create_dir(repository.path().join("sub")).expect("a folder");
+    repository.write("sub/here", "");
+    let task = checked(&agent, "many", checks);
+    let shown = agent.ok("get", json!({ "id": task }));
+    assert_eq!(shown["checks"][0], json!({ "desc": "passes", "cmd": "true", "cwd": ".", "result": "pending" }));
+    assert_eq!(shown["checks"][2], json!({ "desc": "seen by a person", "type": "manual", "result": "pending" }));
+    let only = agent.ok("run_checks", json!({ "id": task, "only": [3] }));
+    assert_eq!(results(&only), ["pending", "pending", "pending", "pass"]);
+    let all = agent.ok("run_checks", json!({ "id": task }));
+    assert_eq!(
+        (results(&all), &all["status"]),
+        (["pass", "fail", "pending", "pass"].map(str::to_owned).to_vec(), &json!("backlog"))
+    );
+    let bad = agent.err("run_checks", json!({ "id": task, "only": [9] }));
+    assert!(bad.to_string().contains("no check 9"), "{bad}");
+    let wrong = agent.err("run_checks", json!({ "id": task, "only": ["x"] }));
+    assert!(wrong.to_string().contains("only[0]"), "{wrong}");
+}
+
+#[test]
+fn a_manual_check_waits_for_a_person() {
+    let repository = Repository::new("\"all\"");
+    let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+    let checks = json!([{ "desc": "reviewed by a human", "type": "manual" }, { "desc": "passes", "cmd": "true" }]);
+    let task = checked(&agent, "look at it", checks);
+    let refused = agent.err("transition", json!({ "id": task, "to": "done" }));
+    assert!(refused.to_string().contains("reviewed by a human"), "{refused}");
+    repository.docket_json(&["check", "attest", FIRST, "0=pass", "--note", "read it"]);
+    let closed = agent.ok("transition", json!({ "id": task, "to": "done" }));
+    assert_eq!(closed["status"], "done");
+    // Reopening is free, and what passed still counts.
+    let open = agent.ok("transition", json!({ "id": task, "to": "in_progress" }));
+    assert_eq!((text(&open["status"]), results(&open)), ("in_progress".to_owned(), vec!["pass".to_owned(); 2]));
+}
+
+#[test]
+fn what_the_operator_does_not_allow_does_not_run() {
+    let repository = Repository::new("[\"true\"]");
+    let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+    let checks = json!([{ "desc": "allowed", "cmd": "true" }, { "desc": "not allowed", "cmd": "touch made" }]);
+    let task = checked(&agent, "careful", checks);
+    let allowed = agent.ok("run_checks", json!({ "id": task, "only": [0] }));
+    assert_eq!(results(&allowed), ["pass", "pending"]);
+    let refused = agent.err("run_checks", json!({ "id": task, "only": [1] }));
+    assert!(refused.to_string().contains("not approved"), "{refused}");
+    let refused = agent.err("transition", json!({ "id": task, "to": "done" }));
+    assert!(refused.to_string().contains("not approved"), "{refused}");
+    assert!(!repository.path().join("made").exists(), "nothing ran");
+    // A person who did not write it lets it run, as it is.
+    repository.docket_json(&["check", "approve", FIRST]);
+    let run = agent.ok("run_checks", json!({ "id": task, "only": [1] }));
+    assert_eq!(text(&run["checks"][1]["desc"]), "not allowed");
+    assert!(repository.path().join("made").exists(), "it ran");
+}
+
+#[test]
+fn a_folder_that_leads_out_is_refused_when_it_is_written_and_when_it_is_used() {
+    let repository = Repository::new("\"all\"");
+    let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+    for cwd in ["..", "/etc", "a/../../b"] {
+        let checks = json!([{ "desc": "out", "cmd": "true", "cwd": cwd }]);
+        let refused = agent.err("create", json!({ "title": "out", "checks": checks }));
+        assert!(
+            refused.to_string().contains("outside_worktree") || refused.to_string().contains("inside the repository"),
+            "{refused}"
+        );
+    }
+    std::os::unix::fs::symlink("/etc", repository.path().join("link")).expect("a link");
+    let task = checked(&agent, "by a link", json!([{ "desc": "out", "cmd": "true", "cwd": "link" }]));
+    let run = agent.ok("run_checks", json!({ "id": task }));
+    assert_eq!(results(&run), ["fail"]);
+}
