@@ -1,22 +1,26 @@
 //! Who may come in over HTTP: the holders of keys and tokens, or, without any, the local user; and how often.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use docket_core::access::Access;
 use docket_core::model::DegradedMode;
+use docket_core::store::StoreError;
 use docket_core::{Engine, Error};
 use docket_identity::{Bearer, Limiter, Rate, TokenSettings};
 use docket_rest_api::{Caller, Denied, Gatekeeper, LocalUser, Resource, stated_actor};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use tokio::sync::Mutex;
 
 use crate::exit::Failure;
 
 /// How long it is taken for granted that there is a key, or none, when nothing says that keys were changed.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
+/// The same while somebody asks the store again and it takes its time.
+const KNOWN_MEANWHILE: Duration = Duration::from_secs(5);
+/// How long the others wait for the one that asks before they are turned away.
+const ASKING_WAIT: Duration = Duration::from_millis(250);
 
 /// Lets in whoever shows a key or a token that holds.
 struct KeyHolders {
@@ -69,8 +73,9 @@ struct Door {
     holders: KeyHolders,
     local: LocalUser,
     engine: Engine,
-    /// One asks for all who come together.
     known: Mutex<Option<Known>>,
+    /// Held by the one that asks for all who come together.
+    asking: tokio::sync::Mutex<()>,
 }
 
 /// Whether there was no key when the store was last asked.
@@ -83,19 +88,33 @@ struct Known {
 
 impl Door {
     async fn is_open(&self) -> Result<bool, Denied> {
-        let mut known = self.known.lock().await;
+        if let Some(keyless) = self.known(KNOWN_FOR) {
+            return Ok(keyless);
+        }
+        let _asking = match self.asking.try_lock() {
+            Ok(asking) => asking,
+            // Somebody asks already, and nothing says that the answer will be another one.
+            Err(_) if let Some(keyless) = self.known(KNOWN_MEANWHILE) => return Ok(keyless),
+            Err(_) => match tokio::time::timeout(ASKING_WAIT, self.asking.lock()).await {
+                Ok(asking) => asking,
+                Err(_) => return Err(Denied::Refused(StoreError::Overloaded.into())),
+            },
+        };
+        if let Some(keyless) = self.known(KNOWN_FOR) {
+            return Ok(keyless);
+        }
         // Before the store is asked: what changes after it is another mark.
         let mark = self.engine.keys_mark();
-        if let Some(known) = *known
-            && mark.is_some()
-            && known.mark == mark
-            && known.at.elapsed() < KNOWN_FOR
-        {
-            return Ok(known.keyless);
-        }
         let keyless = self.engine.is_keyless().await.map_err(Denied::Refused)?;
-        *known = Some(Known { keyless, mark, at: Instant::now() });
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known { keyless, mark, at: Instant::now() });
         Ok(keyless)
+    }
+
+    /// What was found within this time, unless keys may have changed since.
+    fn known(&self, within: Duration) -> Option<bool> {
+        let known = (*self.known.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let mark = self.engine.keys_mark();
+        (mark.is_some() && known.mark == mark && known.at.elapsed() < within).then_some(known.keyless)
     }
 }
 
@@ -163,7 +182,8 @@ pub(crate) async fn for_this_machine(
     let holders = KeyHolders { bearer, engine: engine.clone(), policy: caller.policy, resource: None };
     let keyless = Access { keyless: true, ..engine.access().clone() };
     let local = LocalUser::new(Caller { engine: engine.limited_to(keyless), ..caller });
-    Ok(counted(Door { holders, local, engine: engine.clone(), known: Mutex::default() }, rate))
+    let door = Door { holders, local, engine: engine.clone(), known: Mutex::default(), asking: tokio::sync::Mutex::default() };
+    Ok(counted(door, rate))
 }
 
 fn counted(gate: impl Gatekeeper, rate: Option<Rate>) -> Arc<dyn Gatekeeper> {

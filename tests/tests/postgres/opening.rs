@@ -76,14 +76,15 @@ async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_r
     let keys = Scope { keys: KeyReach::All, ..Scope::default() };
     assert!(store.view(&keys).await.expect("a table of keys").keys.is_empty());
     assert_eq!(database.ask("SELECT slug FROM projects"), "kept");
-    assert_eq!(database.ask("SELECT version::text FROM docket"), "5");
     let waits = Filter { inbox: Some(true), limit: 9, ..Filter::default() };
     let waits = store.find(&waits).await.expect("items").items;
     let waits: Vec<(u32, Inbox)> = waits.iter().map(|item| (item.number, item.derived.inbox)).collect();
     assert_eq!(waits, [(2, Inbox(Inbox::REVIEW))], "what is in review waits for a person");
     assert_eq!(store.integrity().await.expect("findings"), Vec::<String>::new());
     let fresh = Database::new();
-    assert_eq!(database.ask(SCHEMA), fresh.ask(SCHEMA), "and it is like a new one");
+    for question in ["SELECT version::text FROM docket", SCHEMA] {
+        assert_eq!(database.ask(question), fresh.ask(question), "and it is like a new one");
+    }
     store.close().await;
 }
 
