@@ -13,7 +13,7 @@ use crate::stats::Samples;
 
 const CALLS: usize = 100_000;
 const CALLS_QUICK: usize = 10_000;
-const WORDS: [&str; 3] = ["--db", "docket.db", "mcp"];
+const WORDS: [&str; 5] = ["--db", "docket.db", "mcp", "--surface", "task-orchestrator"];
 
 pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
     let folder = stage.folder("server")?;

@@ -143,6 +143,19 @@ impl Database {
         }
     }
 
+    /// Returns when the disk beneath a file did not keep what was written: this process must not go on then. What a server's
+    /// disk does is the server's.
+    pub(crate) async fn lost(&self) -> Failure {
+        match self {
+            Self::Sqlite(store) => store.lost().await,
+            Self::Postgres(_) => std::future::pending().await,
+        }
+        Failure::environment(
+            "the disk did not keep what was written: this process ends. Look after the disk, then run `docket doctor`"
+                .to_owned(),
+        )
+    }
+
     /// Finishes what runs, and closes it.
     pub(crate) async fn close(&self) {
         match self {

@@ -101,6 +101,26 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_goes_out_comes_in_and_goes_out_the_same(workflow in workflow(), acts in prop::collection::vec(act(), 1..60)) {
+        let mut world = World::new(workflow, schemas());
+        for act in &acts {
+            perform(&mut world, act);
+        }
+        let rows = world.export();
+        let mut copy = World::empty();
+        copy.now = world.now;
+        if let Err((line, error)) = copy.import(&rows) {
+            prop_assert!(false, "line {line:?}: {error:?}");
+        }
+        copy.check();
+        prop_assert_eq!(copy.export(), rows);
+    }
+}
+
 /// An item that an act brought into review, or to success, past a hard criterion that is not shown.
 fn passed_unproved(before: &World, after: &World) -> Option<String> {
     after.items.values().find_map(|item| {

@@ -100,7 +100,12 @@ impl Bearer {
         if let Some(key) = known() {
             return Ok(key);
         }
-        let key = self.engine.authenticate(secret).await?;
+        let (key, is_noted) = self.engine.recognise(secret).await?;
+        if !is_noted {
+            // Nobody waits for it: a disk that is slow to take the note must not keep callers at the door.
+            let (engine, id) = (self.engine.clone(), key.id);
+            tokio::spawn(async move { engine.note_use(id).await });
+        }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|_, (_, _, at)| at.elapsed() < KEY_KEPT);
         if kept.len() < KEYS_KEPT {

@@ -11,6 +11,9 @@ mod code {
     pub(super) const FULL: i32 = 13;
     pub(super) const CANTOPEN: i32 = 14;
     pub(super) const NOTADB: i32 = 26;
+    /// Extended codes: which part of the work with the file failed.
+    pub(super) const IOERR_FSYNC: i32 = 10 | (4 << 8);
+    pub(super) const IOERR_DIR_FSYNC: i32 = 10 | (5 << 8);
 }
 
 /// A stored value that does not mean anything, or a contradiction between rows.
@@ -59,6 +62,11 @@ pub(crate) fn open_error(error: rusqlite::Error) -> StoreError {
         Some(code::CANTOPEN) => StoreError::Failed(error.into()),
         Some(_) | None => store_error(error),
     }
+}
+
+/// Whether the system could not say that what was written is on the disk.
+pub(crate) fn is_unflushed(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error().map(|error| error.extended_code), Some(code::IOERR_FSYNC | code::IOERR_DIR_FSYNC))
 }
 
 /// Whether another process holds the lock.

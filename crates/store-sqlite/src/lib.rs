@@ -5,6 +5,7 @@
 
 mod admin;
 mod context;
+mod disk;
 mod error;
 mod library;
 mod migrate;
@@ -37,6 +38,7 @@ pub use admin::verify_backup;
 pub use options::{Durability, SqliteOptions};
 
 use context::Context;
+use disk::Disk;
 use place::in_place;
 use pool::{Connector, Link, Pool};
 use script::Script;
@@ -52,6 +54,7 @@ pub struct SqliteStore {
     context: Arc<Context>,
     pool: Pool,
     watch: Arc<Watch>,
+    disk: Arc<Disk>,
     writer: Writer,
 }
 
@@ -67,14 +70,22 @@ impl SqliteStore {
         let pool = Pool::new(Arc::clone(&connector));
         pool.adopt(first);
         let watch = Arc::new(Watch::new(&connector.options.path));
-        let writer = Writer::start(Arc::clone(&connector), Arc::clone(&context), Arc::clone(&watch))?;
-        Ok(Self { connector, context, pool, watch, writer })
+        let disk = Arc::new(Disk::new(connector.options.path.clone(), connector.options.reserve));
+        let (watching, writing) = (Arc::clone(&watch), Arc::clone(&disk));
+        let writer = Writer::start(Arc::clone(&connector), Arc::clone(&context), watching, writing)?;
+        Ok(Self { connector, context, pool, watch, disk, writer })
     }
 
     /// Finishes what is queued and closes the file. Later calls fail.
     pub async fn close(&self) {
         self.writer.stop().await;
         self.pool.close();
+    }
+
+    /// Returns when the disk did not keep what was written. Nothing more is written then: the process should end, and what it
+    /// acknowledged before be looked at anew.
+    pub async fn lost(&self) {
+        self.disk.lost().await;
     }
 
     /// How many statements this store has prepared, or found prepared. One that is run for several rows counts once.

@@ -29,6 +29,9 @@ pub(crate) const PREPARED_STATEMENTS: usize = 256;
 /// Page cache of a connection, in KiB.
 pub(crate) const CACHE_KIB: u32 = 8 * 1024;
 
+/// How many bytes of the disk are kept free.
+pub(crate) const RESERVE_BYTES: u64 = 64 * 1024 * 1024;
+
 /// What an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -61,6 +64,8 @@ pub struct SqliteOptions {
     pub durability: Durability,
     /// Most connections that read at the same time.
     pub readers: usize,
+    /// How many bytes must be free on the disk for anything to be written.
+    pub reserve: u64,
     /// How long another process may hold the lock before a write is answered as busy.
     pub busy_timeout: Duration,
     /// Milliseconds added to the database's clock: a hook by which tests turn the time.
@@ -76,6 +81,7 @@ impl SqliteOptions {
             read_only: false,
             durability: Durability::Full,
             readers: 4,
+            reserve: RESERVE_BYTES,
             busy_timeout: Duration::from_secs(10),
             clock_skew: Arc::new(AtomicI64::new(0)),
         }

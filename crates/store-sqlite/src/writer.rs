@@ -15,7 +15,8 @@ use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, Unit};
 use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard, mpsc, oneshot};
 
 use crate::context::Context;
-use crate::error::{Trouble, again, failed, is_busy, store_error};
+use crate::disk::Disk;
+use crate::error::{Trouble, again, failed, is_busy, is_unflushed, store_error};
 use crate::options::{BATCH_UNITS, QUEUED_UNITS};
 use crate::place::run_apart;
 use crate::pool::{Connector, Link};
@@ -51,11 +52,12 @@ impl Writer {
         connector: Arc<Connector>,
         context: Arc<Context>,
         watch: Arc<Watch>,
+        disk: Arc<Disk>,
     ) -> Result<Self, StoreError> {
         let (queue, messages) = mpsc::channel(QUEUED_UNITS);
         let turn = Turn::new(&connector.options);
         let idle = Idle::default();
-        let desk = Desk { connector, context, watch, turn, idle: Arc::clone(&idle), link: None };
+        let desk = Desk { connector, context, watch, disk, turn, idle: Arc::clone(&idle), link: None };
         run_apart("docket-writer", desk.serve(messages)).map_err(|error| StoreError::Failed(Box::new(error)))?;
         Ok(Self { queue, idle })
     }
@@ -139,6 +141,7 @@ struct Desk {
     connector: Arc<Connector>,
     context: Arc<Context>,
     watch: Arc<Watch>,
+    disk: Arc<Disk>,
     turn: Turn,
     idle: Idle,
     link: Option<Link>,
@@ -269,6 +272,7 @@ impl Desk {
 
     /// Takes the database's lock and shows a scope.
     async fn begin(&mut self, batch: &mut Batch, scope: &Scope) -> Result<Slice, Fault> {
+        self.disk.check().map_err(Fault::Locked)?;
         loop {
             let attempt = (|| {
                 let link = match self.link.as_mut() {
@@ -358,7 +362,7 @@ impl Desk {
             batch.open = !batch.committed;
             return Ok(());
         };
-        let error = store_error(error);
+        let error = self.told(error);
         // Where the commit failed the savepoint is gone, and so is the batch. Where a write failed, only that is undone.
         if !alone && self.undo() {
             refuse(unit, &error);
@@ -432,7 +436,15 @@ impl Desk {
         let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
         let mut script = Script::default();
         script.add(how);
-        link.run(&script).map_err(store_error)
+        link.run(&script).map_err(|error| self.told(error))
+    }
+
+    /// The store's word for a failure to write. One to flush is the last: what was written may be gone.
+    fn told(&self, error: rusqlite::Error) -> StoreError {
+        if is_unflushed(&error) {
+            self.disk.lose();
+        }
+        store_error(error)
     }
 }
 

@@ -7,6 +7,7 @@ mod connect;
 mod contract;
 mod copies;
 mod desk;
+mod disk;
 mod doctor;
 mod exits;
 mod export;

@@ -68,6 +68,9 @@ fn without_a_schema_or_once_closed_there_is_no_progress() {
     let answer = world.ok("get_context", json!({ "itemId": closed, "since": "2020-01-01T00:00:00Z" }));
     assert_eq!((&answer["mode"], &answer["noteProgress"]), (&json!("item"), &Value::Null), "the item wins over since");
     assert_eq!(answer["gateStatus"]["canAdvance"], false);
+    world.moves(&bare, "block");
+    let answer = world.ok("get_context", json!({ "itemId": bare }));
+    assert_eq!(answer["gateStatus"], json!({ "canAdvance": false, "phase": "blocked", "missing": [] }));
     assert_eq!(world.err("get_context", json!({ "itemId": fresh() }))["code"], "RESOURCE_NOT_FOUND");
 }
 

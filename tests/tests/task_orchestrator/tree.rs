@@ -302,6 +302,27 @@ fn an_item_put_aside_is_skipped_and_holds_nothing_else_up() {
 }
 
 #[test]
+fn what_depends_on_an_item_that_stays_open_is_skipped_and_its_parent_is_not() {
+    let world = World::with_schemas();
+    let root = world.item("root");
+    let parent = world.child(&root, "parent");
+    let aside = world.made(json!({ "title": "aside", "parentId": parent }));
+    let after = world.made(json!({ "title": "after", "parentId": root }));
+    world.moves(&aside, "block");
+    world.ok(
+        "manage_dependencies",
+        json!({ "operation": "create", "dependencies": [{ "fromItemId": aside, "toItemId": after }] }),
+    );
+    let answer = world.ok("complete_tree", json!({ "rootId": root }));
+    assert_eq!(answer["summary"], json!({ "total": 3, "completed": 1, "skipped": 2, "gateFailures": 0 }));
+    let rows = answer["results"].as_array().expect("rows");
+    let row = |id: &str| rows.iter().find(|row| row["itemId"] == json!(id)).expect("its row");
+    assert_eq!(row(&after)["skippedReason"], "dependency gate failed");
+    assert_eq!(row(&parent)["applied"], true, "a child is no blocker");
+    assert!(text(&row(&aside)["skippedReason"]).contains("blocked"), "{answer}");
+}
+
+#[test]
 fn nothing_beneath_is_nothing_to_do() {
     let world = World::new();
     let answer = world.ok("complete_tree", json!({ "rootId": world.item("alone") }));

@@ -52,9 +52,9 @@ fn names_folder(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| !line[..at].ends_with(beneath))
 }
 
-/// Files that a store may have alone: tests of its own database's plans, what tests of the whole do to a server, and on
-/// which thread a database that is a library is called.
-const OF_ONE_STORE: [&str; 3] = ["_tests.rs", "testing.rs", "place.rs"];
+/// Files that a store may have alone: tests of its own database's plans, what tests of the whole do to a server, and of a
+/// database that is a library on which thread it is called and what its disk does.
+const OF_ONE_STORE: [&str; 4] = ["_tests.rs", "testing.rs", "place.rs", "disk.rs"];
 
 /// With two stores, what is in a file of one is in the same file of the other.
 fn mirrored_stores(files: &[File]) -> Vec<String> {

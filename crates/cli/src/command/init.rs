@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::agents;
 use super::clients::{self, Clients};
-use super::mcp::{DEFAULT_PROJECT, make_project, preset_of};
+use super::mcp::{DEFAULT_PROJECT, make_project, preset_of, tell_other_rules};
 use crate::config::locate::{DATABASE, Origin};
 use crate::database::{Database, Opening, Place};
 use crate::exit::Failure;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// The first half of its keys, such as WEB in WEB-17 [default: from the project's slug]
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<String>,
-    /// The workflow to begin with: standard, task-orchestrator, foresttasks or cairn [default: the one of the surface]
+    /// The workflow to begin with: standard, task-orchestrator, foresttasks, cairn or execution [default: the one of the surface]
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// The set of tools that agents are given
@@ -96,6 +96,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let project = if let Some(project) = there {
         let project = apply_rules(&engine, &caller, &config, project).await?;
         answers.check(&project)?;
+        tell_other_rules(&args.surface, &project);
         project
     } else {
         let named = answers.name.clone().or_else(|| config.project.name.clone()).or_else(|| folder_title(&folder));

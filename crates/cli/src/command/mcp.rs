@@ -46,15 +46,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let config = shell.configuration()?;
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
-    if let Place::File(path) = &location.place {
-        make_folder_of(path)?;
-    }
-    let is_new = location.place.is_missing()?;
-    let durability = config.durability.unwrap_or_default();
-    let database = Database::open(&location.place, Opening { create: true, durability, ..Opening::default() }).await?;
-    if is_new {
-        crate::output::remark(&format!("docket: made a new database, {}", location.place.shown()));
-    }
+    let database = open_or_make(&config, &location.place).await?;
     let store = database.store();
     let runs = crate::prover::here(&config, &shell.around.cwd, &location.place, false)?;
     let engine = embedding::equipped(&Engine::new(Arc::clone(&store)), &config)?.running(runs);
@@ -73,6 +65,9 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             None => make_project(&engine, &caller, &config, slug, preset_of(&args.surface)).await?,
         })
     };
+    if let Some(project) = &project {
+        tell_other_rules(&args.surface, project);
+    }
     let slug = project.as_ref().map(|project| project.slug.as_str()).unwrap_or_default();
     tracing::info!(database = location.place.shown(), project = slug, surface = args.surface, "serving");
     let settings = Settings {
@@ -103,6 +98,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             stopped?;
             Ok(())
         }
+        failure = database.lost() => return Err(failure),
     };
     shell.give_up_runs().await;
     if let Some(background) = background {
@@ -113,6 +109,20 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         tracing::debug!(error = &error as &dyn std::error::Error, "the connection ended");
         Failure::environment(format!("the connection ended: {error}"))
     })
+}
+
+/// Opens the database, and makes it where it is missing.
+pub(super) async fn open_or_make(config: &Configuration, place: &Place) -> Result<Database, Failure> {
+    if let Place::File(path) = place {
+        make_folder_of(path)?;
+    }
+    let is_new = place.is_missing()?;
+    let durability = config.durability.unwrap_or_default();
+    let database = Database::open(place, Opening { create: true, durability, ..Opening::default() }).await?;
+    if is_new {
+        crate::output::remark(&format!("docket: made a new database, {}", place.shown()));
+    }
+    Ok(database)
 }
 
 /// Makes what waits, and then nothing for ever.
@@ -135,6 +145,19 @@ pub(super) async fn verifier(config: &Configuration) -> Result<Arc<dyn ProofVeri
 /// The preset that goes with a surface.
 pub(super) fn preset_of(surface: &str) -> &'static str {
     Workflow::PRESETS.into_iter().find(|preset| *preset == surface).unwrap_or(Workflow::PRESETS[0])
+}
+
+/// Tells whoever gives agents the tools of another system that the project does not have that system's rules.
+pub(super) fn tell_other_rules(surface: &str, project: &Project) {
+    let is_dialect = Workflow::PRESETS.contains(&surface);
+    if is_dialect && project.workflow.preset.as_str() != surface {
+        crate::output::remark(&format!(
+            "docket: the project \"{slug}\" has the workflow {preset}, so items move by other rules than agents of {surface} \
+             expect; `docket project set {slug} --preset {surface}` changes that",
+            slug = project.slug,
+            preset = project.workflow.preset,
+        ));
+    }
 }
 
 /// The project to serve: the one named, the one the configuration names, the only one, or a new one.

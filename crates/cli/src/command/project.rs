@@ -44,7 +44,7 @@ pub(crate) struct SetArgs {
     /// The first half of its keys; fixed once it is made
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<String>,
-    /// Its workflow: standard, task-orchestrator, foresttasks or cairn; a project with items keeps its statuses
+    /// Its workflow: standard, task-orchestrator, foresttasks, cairn or execution; a project with items keeps its statuses
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Whether it is put away: what is in it stays to be read, and nothing in it can be changed

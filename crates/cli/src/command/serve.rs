@@ -20,11 +20,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::mcp;
 use crate::config::Configuration;
 use crate::config::server::address;
-use crate::database::{Database, Opening, Place};
+use crate::database::{Database, Place};
 use crate::embedding;
 use crate::exit::Failure;
 use crate::gate;
-use crate::session::{self, Shell, apply_rules, make_folder_of};
+use crate::session::{self, Shell, apply_rules};
 use crate::telemetry;
 
 /// Where the server listens when nobody says otherwise.
@@ -94,7 +94,14 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     });
     let background = embedding::start(&engine);
     tell(shell, &listener, listen, &location.place)?;
-    let served = serve(listener, app, stop()?).await;
+    let (stop, lost) = (stop()?, std::sync::OnceLock::new());
+    let until = async {
+        tokio::select! {
+            () = stop => {}
+            failure = database.lost() => { _ = lost.set(failure); }
+        }
+    };
+    let served = serve(listener, app, until).await;
     if let Some(background) = background {
         background.abort();
     }
@@ -102,7 +109,10 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     if let Some(telemetry) = telemetry {
         telemetry.close().await;
     }
-    served.map_err(|error| Failure::environment(format!("serving broke off: {error}")))
+    match lost.into_inner() {
+        Some(failure) => Err(failure),
+        None => served.map_err(|error| Failure::environment(format!("serving broke off: {error}"))),
+    }
 }
 
 /// Who is let in.
@@ -148,15 +158,7 @@ async fn open_database(
     caller: &session::Caller,
     place: &Place,
 ) -> Result<(Database, Engine, Option<ProjectId>), Failure> {
-    if let Place::File(path) = place {
-        make_folder_of(path)?;
-    }
-    let is_new = place.is_missing()?;
-    let durability = config.durability.unwrap_or_default();
-    let database = Database::open(place, Opening { create: true, durability, ..Opening::default() }).await?;
-    if is_new {
-        crate::output::remark(&format!("docket: made a new database, {}", place.shown()));
-    }
+    let database = mcp::open_or_make(config, place).await?;
     let store = database.store();
     // Whatever is reached over the network runs nothing itself.
     let patience = std::time::Duration::from_millis(limits::RUN_WAIT_MS);

@@ -119,6 +119,9 @@ fn project(field: &Field<'_>, config: &mut Configuration) -> Result<(), ConfigEr
         let presets = Workflow::PRESETS.map(|name| (name, name));
         project.preset = Some(field.one_of(&presets)?);
     }
+    if let Some(field) = settings.get("default_traits") {
+        config.schemas.get_or_insert_default().default_traits = names(Some(field))?;
+    }
     settings.finish()
 }
 

@@ -50,6 +50,9 @@ pub(super) fn apply(file: &Path, text: &str, config: &mut Configuration) -> Resu
             traits.insert(name_of(&entry.key, &field)?, trait_of(&field, &shared, &mut warnings)?);
         }
     }
+    if let Some(field) = settings.get_set("default_traits") {
+        config.schemas.get_or_insert_default().default_traits = names(&field)?;
+    }
     if let Some(field) = settings.get_set("note_limits") {
         let mut limits = field.settings()?;
         if let Some(mode) = limits.get_set("mode") {
@@ -74,13 +77,14 @@ fn schema(field: &Field<'_>, warnings: &mut Vec<String>) -> Result<Schema, Confi
     }
     let mut settings = field.settings()?;
     let lifecycle = settings.get_set("lifecycle").map(|field| field.one_of(&LIFECYCLES)).transpose()?;
-    let default_traits = match settings.get_set("default_traits") {
-        None => Vec::new(),
-        Some(field) => field.list()?.iter().map(|field| field.parsed_by(Name::parse)).collect::<Result<_, _>>()?,
-    };
+    let default_traits = settings.get_set("default_traits").map_or_else(|| Ok(Vec::new()), |field| names(&field))?;
     let notes = notes(settings.get_set("notes"), warnings)?;
     settings.finish_kindly(warnings)?;
     Ok(Schema { lifecycle, default_traits, notes })
+}
+
+fn names(field: &Field<'_>) -> Result<Vec<Name>, ConfigError> {
+    field.list()?.iter().map(|field| field.parsed_by(Name::parse)).collect()
 }
 
 fn notes(field: Option<Field<'_>>, warnings: &mut Vec<String>) -> Result<Vec<NoteRule>, ConfigError> {

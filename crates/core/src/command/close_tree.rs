@@ -8,7 +8,7 @@ use super::advance::refusal_error;
 use super::{caller, check_batch, may_close};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, close_parents, force_alone, move_alone};
-use crate::error::{Error, Gate, Reason};
+use crate::error::{Error, Reason};
 use crate::graph::topological;
 use crate::limits;
 use crate::model::{EdgeKind, ItemId, ItemRef, Name, Role, Trigger};
@@ -56,7 +56,7 @@ pub enum CloseOutcome {
     Refused(Box<Error>),
     /// It was closed already.
     AlreadyClosed,
-    /// A blocker in the set was refused.
+    /// A blocker in the set stays open.
     BlockerRefused,
 }
 
@@ -107,11 +107,13 @@ impl Command for CloseTree {
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<TreeClosed>, Error> {
         let mut draft = Draft::new(call, seen);
         let set = self.members(&draft)?;
-        let edges = waits_inside(&draft, &set);
+        let blocks = blocks_inside(&draft, &set);
+        let order: Vec<_> = blocks.iter().copied().chain(parents_inside(&draft, &set)).collect();
         let mut refused: BTreeSet<ItemId> = BTreeSet::new();
         let mut results = Vec::with_capacity(set.len());
-        for id in topological(&set, &edges) {
-            let held_up = edges.iter().any(|(from, to)| *to == id && refused.contains(from));
+        for id in topological(&set, &order) {
+            // A parent whose child stays open is for its own gates to refuse, where the workflow has such a gate.
+            let held_up = blocks.iter().any(|(from, to)| *to == id && refused.contains(from));
             let item = draft.expect(id)?;
             let title = item.title.to_string();
             let outcome = if !item.role.is_open() {
@@ -122,15 +124,10 @@ impl Command for CloseTree {
                 self.close(&mut draft, id)?
             };
             match &outcome {
-                CloseOutcome::BlockerRefused => {
+                CloseOutcome::BlockerRefused | CloseOutcome::Refused(_) => {
                     refused.insert(id);
                 }
-                CloseOutcome::Refused(error)
-                    if error.refusals.iter().any(|refusal| refusal.gate != Gate::Transition) =>
-                {
-                    refused.insert(id);
-                }
-                CloseOutcome::Closed { .. } | CloseOutcome::Refused(_) | CloseOutcome::AlreadyClosed => {}
+                CloseOutcome::Closed { .. } | CloseOutcome::AlreadyClosed => {}
             }
             results.push(CloseResult { item: id, title, outcome });
         }
@@ -215,18 +212,18 @@ impl CloseTree {
     }
 }
 
-/// Who must be closed before whom: blockers before what they block, children before their parents.
-fn waits_inside(draft: &Draft<'_>, set: &[ItemId]) -> Vec<(ItemId, ItemId)> {
-    let mut waits = Vec::new();
+/// Blockers, with what they block.
+fn blocks_inside(draft: &Draft<'_>, set: &[ItemId]) -> Vec<(ItemId, ItemId)> {
+    let mut blocks = Vec::new();
     for id in set {
-        for edge in draft.edges_of(*id) {
-            if edge.kind == EdgeKind::Blocks && edge.from == *id {
-                waits.push((edge.from, edge.to));
-            }
-        }
-        if let Some(parent) = draft.item(*id).and_then(|item| item.parent) {
-            waits.push((*id, parent));
-        }
+        let from_here =
+            draft.edges_of(*id).into_iter().filter(|edge| edge.kind == EdgeKind::Blocks && edge.from == *id);
+        blocks.extend(from_here.map(|edge| (edge.from, edge.to)));
     }
-    waits
+    blocks
+}
+
+/// Children, with their parents.
+fn parents_inside(draft: &Draft<'_>, set: &[ItemId]) -> Vec<(ItemId, ItemId)> {
+    set.iter().filter_map(|id| Some((*id, draft.item(*id)?.parent?))).collect()
 }

@@ -29,14 +29,17 @@ pub struct ItemContext {
     pub missing: Vec<Name>,
     /// What to write next.
     pub guide: Guide,
+    /// Whether its workflow leads on from where it stands.
+    #[serde(skip)]
+    pub has_next: bool,
     /// The moment all this was so.
     pub now: Timestamp,
 }
 
 impl ItemContext {
-    /// Whether nothing is missing to leave the present phase.
+    /// Whether there is a way forward from where it stands, and nothing is missing to take it.
     pub fn can_advance(&self) -> bool {
-        self.item.role.is_open() && self.missing.is_empty()
+        self.has_next && self.missing.is_empty()
     }
 }
 
@@ -50,7 +53,9 @@ impl Engine {
         let heads = seen.heads(item.id);
         let schema = rules.schemas.resolve(item);
         let missing = schema.as_ref().map(|schema| schema.missing(Some(item.role), heads)).unwrap_or_default();
+        let has_review = schema.as_ref().is_some_and(|schema| schema.has_review());
         Ok(ItemContext {
+            has_next: rules.workflow.next(item, has_review).is_some(),
             item: item.clone(),
             ancestors: seen.ancestors(item).into_iter().cloned().collect(),
             has_schema: schema.is_some(),

@@ -5,6 +5,7 @@
 #![expect(clippy::missing_panics_doc, reason = "tests stop at the first thing that is wrong")]
 
 pub mod acts;
+mod exchange;
 mod knowledge;
 pub mod rows;
 mod show;

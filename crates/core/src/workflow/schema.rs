@@ -125,6 +125,9 @@ pub struct Schemas {
     pub types: BTreeMap<String, Schema>,
     /// By name.
     pub traits: BTreeMap<String, Trait>,
+    /// Traits every item has, whatever its type.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub default_traits: Vec<Name>,
     /// What happens to a body that is too long.
     pub note_limits: NoteLimits,
 }
@@ -142,13 +145,15 @@ impl Schemas {
     /// The type whose name is the fallback.
     pub const FALLBACK: &'static str = "default";
 
-    /// The schema for an item: by type, else by its first tag that names one, else the fallback.
+    /// The schema for an item: by type, else by its first tag that names one, else the fallback; and the notes of its traits,
+    /// which hold also where there is no schema.
     pub fn resolve(&self, item: &Item) -> Option<Resolved<'_>> {
         let by_type = item.item_type.as_ref().and_then(|name| self.types.get(name.as_str()));
         let by_tag = || item.tags.iter().find_map(|tag| self.types.get(tag.as_str()));
-        let schema = by_type.or_else(by_tag).or_else(|| self.types.get(Self::FALLBACK))?;
-        let mut notes: Vec<&NoteRule> = schema.notes.iter().collect();
-        for name in schema.default_traits.iter().chain(&item.traits) {
+        let schema = by_type.or_else(by_tag).or_else(|| self.types.get(Self::FALLBACK));
+        let mut notes: Vec<&NoteRule> = schema.into_iter().flat_map(|schema| &schema.notes).collect();
+        let of_type = schema.into_iter().flat_map(|schema| &schema.default_traits);
+        for name in of_type.chain(&self.default_traits).chain(&item.traits) {
             let Some(added) = self.traits.get(name.as_str()) else { continue };
             for rule in &added.notes {
                 if notes.iter().all(|known| known.key != rule.key) {
@@ -156,7 +161,8 @@ impl Schemas {
                 }
             }
         }
-        Some(Resolved { lifecycle: schema.lifecycle, notes })
+        let lifecycle = schema.and_then(|schema| schema.lifecycle);
+        (schema.is_some() || !notes.is_empty()).then_some(Resolved { lifecycle, notes })
     }
 }
 

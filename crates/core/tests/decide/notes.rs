@@ -1,7 +1,7 @@
 //! Notes: one per key, written and removed, and what the item owes afterwards.
 
 use docket_core::command::{NotePut, PutNotes, RemoveNotes};
-use docket_core::model::{NoteId, Role, Text};
+use docket_core::model::{NoteId, Role, Text, Trigger};
 use docket_core::testing::{World, name, required};
 use docket_core::workflow::{NoteLimits, Schema, Schemas, Trait, Workflow};
 use docket_core::{Code, Reason};
@@ -93,7 +93,7 @@ fn traits_add_notes_and_relax_none() {
             ),
         ]
         .into(),
-        note_limits: NoteLimits::Warn,
+        ..Schemas::default()
     };
     let mut scene = Scene { world: World::new(Workflow::task_orchestrator(), schemas) };
     let new = docket_core::command::NewItem {
@@ -107,6 +107,34 @@ fn traits_add_notes_and_relax_none() {
     let rules: Vec<_> = resolved.notes.iter().map(|rule| (rule.key.as_str(), rule.phase, rule.required)).collect();
     assert_eq!(rules, [("plan", Role::Queue, true), ("threats", Role::Work, true), ("figures", Role::Review, true)]);
     assert!(resolved.has_review(), "a trait can bring a review phase");
+}
+
+#[test]
+fn traits_hold_without_a_schema_and_those_of_the_project_for_all() {
+    let safe = Trait { notes: vec![required("threats", Role::Queue)], needs: vec![] };
+    let seen = Trait { notes: vec![required("seen", Role::Work)], needs: vec![] };
+    let traits = [("safe".to_owned(), safe), ("seen".to_owned(), seen)].into();
+    let schemas = Schemas { traits, ..Schemas::default() };
+    let new = |traits: &[&str]| docket_core::command::NewItem {
+        traits: traits.iter().copied().map(name).collect(),
+        ..docket_core::command::NewItem::titled(docket_core::testing::title("x"))
+    };
+    for (everywhere, own, missing) in [
+        (None, vec![], vec![]),
+        (None, vec!["safe"], vec!["threats"]),
+        (Some("seen"), vec!["safe"], vec!["seen", "threats"]),
+    ] {
+        let default_traits = everywhere.into_iter().map(name).collect();
+        let schemas = Schemas { default_traits, ..schemas.clone() };
+        let mut scene = Scene { world: World::new(Workflow::task_orchestrator(), schemas) };
+        let item = scene.create(new(&own)).expect("an item");
+        let refused =
+            scene.advance(item, Trigger::Complete).err().map(|error| format!("{error:?}")).unwrap_or_default();
+        assert_eq!(refused.is_empty(), missing.is_empty(), "{refused}");
+        for key in missing {
+            assert!(refused.contains(&format!("\"{key}\"")), "{key} in {refused}");
+        }
+    }
 }
 
 #[test]

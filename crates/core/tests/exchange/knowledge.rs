@@ -7,7 +7,7 @@ use docket_core::model::{Authority, EntryTie, Source, Tag};
 use docket_core::testing::{World, title};
 use serde_json::{Value, json};
 
-use super::{NOBODY, Spoil, again, change, empty, export, import, kinds, scene, text};
+use super::{NOBODY, Spoil, again, change, kinds, scene, text};
 
 /// The scene with two entries: a person's that was reviewed and used, an agent's that came from an item.
 fn learned() -> World {
@@ -45,13 +45,13 @@ fn learned() -> World {
 #[test]
 fn entries_and_their_links_come_in_as_they_were() {
     let world = learned();
-    let rows = export(&world);
+    let rows = world.export();
     let count = |kind: &str| kinds(&rows).iter().filter(|known| *known == kind).count();
     assert_eq!((count("entry"), count("entryLink")), (2, 2));
-    let mut copy = empty();
-    import(&mut copy, &rows).expect("an import");
+    let mut copy = World::empty();
+    copy.import(&rows).expect("an import");
     copy.check();
-    assert_eq!(export(&copy), rows);
+    assert_eq!(copy.export(), rows);
     assert_eq!((&copy.entries, &copy.entry_links), (&world.entries, &world.entry_links));
     assert!(copy.entries.values().any(|entry| entry.review.is_some() && entry.version == 2));
     let kinds: Vec<EntryTie> = copy.entry_links.values().map(|link| link.kind).collect();
@@ -60,13 +60,13 @@ fn entries_and_their_links_come_in_as_they_were() {
 
 #[test]
 fn an_agent_brings_no_persons_word() {
-    let rows = export(&learned());
+    let rows = learned().export();
     let mut reader = Reader::default();
     for (at, row) in rows.iter().enumerate() {
         reader.line(at + 1, &row.to_string()).expect("a line");
     }
     let import = reader.take_import().expect("an import");
-    let mut copy = empty();
+    let mut copy = World::empty();
     let call = copy.call(Some("ann"));
     copy.run(&call, &import).expect("brought");
     copy.check();
@@ -88,10 +88,10 @@ fn an_entry_that_does_not_fit_is_refused_with_its_line() {
         ("a link twice", Reason::Duplicate, |rows| again(rows, "entryLink")),
     ];
     for (what, reason, spoil) in cases {
-        let mut rows: Vec<Value> = export(&world);
+        let mut rows: Vec<Value> = world.export();
         spoil(&mut rows);
-        let mut copy = empty();
-        let (_, error) = import(&mut copy, &rows).expect_err(what);
+        let mut copy = World::empty();
+        let (_, error) = copy.import(&rows).expect_err(what);
         assert_eq!(error.reason, reason, "{what}: {error}");
         assert!(copy.entries.is_empty() && copy.items.is_empty(), "{what}: nothing came in");
     }

@@ -6,15 +6,14 @@
 mod knowledge;
 mod sessions;
 
+use docket_core::Reason;
 use docket_core::command::{
     Ask, BriefText, Change, Create, EndQuestion, NewCriterion, NewItem, NewLink, Parent, Proof, Remark, SetBrief,
     SetProject, Verify,
 };
-use docket_core::exchange::{Reader, Snapshot};
 use docket_core::model::{Authority, CriterionId, Inbox, ItemId, QuestionState, Role, Slug, Text, Url};
 use docket_core::testing::{World, name, title};
 use docket_core::workflow::{Schemas, Workflow};
-use docket_core::{Error, Reason};
 use serde_json::{Value, json};
 
 fn text(words: &str) -> Text {
@@ -102,46 +101,6 @@ fn brief(world: &mut World, item: ItemId) {
     world.run(&call, &verify).expect("evidence");
 }
 
-fn snapshot(world: &World) -> Snapshot {
-    Snapshot {
-        entries: world.entries.values().cloned().collect(),
-        entry_links: world.entry_links.values().cloned().collect(),
-        projects: world.projects.values().cloned().collect(),
-        items: world.items.values().cloned().collect(),
-        edges: world.edges.values().cloned().collect(),
-        notes: world.notes.values().cloned().collect(),
-        briefs: world.briefs.iter().map(|(item, brief)| (*item, brief.clone())).collect(),
-        questions: world.questions.values().cloned().collect(),
-        comments: world.comments.values().cloned().collect(),
-        links: world.links.values().cloned().collect(),
-        sessions: world.sessions.values().cloned().collect(),
-    }
-}
-
-fn export(world: &World) -> Vec<Value> {
-    snapshot(world).rows().expect("rows")
-}
-
-/// A world with nothing in it.
-fn empty() -> World {
-    let mut world = World::new(Workflow::standard(), Schemas::default());
-    world.projects.clear();
-    world.events.clear();
-    world
-}
-
-/// Takes lines in; an error with the line it is about, if that is known.
-#[expect(clippy::result_large_err, reason = "a test asks for both")]
-fn import(world: &mut World, rows: &[Value]) -> Result<usize, (Option<usize>, Error)> {
-    let mut reader = Reader::default();
-    for (at, row) in rows.iter().enumerate() {
-        reader.line(at + 1, &row.to_string()).map_err(|error| (Some(at + 1), error))?;
-    }
-    let import = reader.take_import().map_err(|(line, error)| (Some(line), error))?;
-    let call = world.call(None);
-    world.run(&call, &import).map(|counts| counts.rows()).map_err(|error| (reader.line_of(&error), error))
-}
-
 fn kinds(rows: &[Value]) -> Vec<String> {
     rows.iter().flat_map(|row| row.as_object().expect("an object").keys().cloned()).collect()
 }
@@ -149,7 +108,7 @@ fn kinds(rows: &[Value]) -> Vec<String> {
 #[test]
 fn what_goes_out_comes_in_with_all_that_follows_from_it() {
     let (world, [review, asked, talked, _]) = scene();
-    let rows = export(&world);
+    let rows = world.export();
     assert_eq!(
         kinds(&rows),
         [
@@ -157,10 +116,10 @@ fn what_goes_out_comes_in_with_all_that_follows_from_it() {
             "comment", "comment", "link", "link"
         ]
     );
-    let mut copy = empty();
-    assert_eq!(import(&mut copy, &rows).expect("an import"), 12);
+    let mut copy = World::empty();
+    assert_eq!(copy.import(&rows).expect("an import"), 12);
     copy.check();
-    assert_eq!(export(&copy), rows);
+    assert_eq!(copy.export(), rows);
     assert_eq!(copy.items, world.items, "with the times and versions they had, and the same places");
     assert_eq!((&copy.briefs, &copy.questions), (&world.briefs, &world.questions));
     assert_eq!((&copy.comments, &copy.links), (&world.comments, &world.links));
@@ -196,9 +155,9 @@ fn a_project_that_was_put_away_comes_in_put_away() {
         must_be_new: false,
     };
     world.run(&call, &away).expect("put away");
-    let rows = export(&world);
-    let mut copy = empty();
-    import(&mut copy, &rows).expect("an import");
+    let rows = world.export();
+    let mut copy = World::empty();
+    copy.import(&rows).expect("an import");
     copy.check();
     assert_eq!(copy.projects, world.projects);
     // Nothing comes in afterwards.
@@ -210,13 +169,14 @@ fn a_project_that_was_put_away_comes_in_put_away() {
     row["item"]["number"] = json!(99);
     row["item"].as_object_mut().expect("an object").remove("key");
     more.push(row);
-    assert_eq!(import(&mut copy, &more).expect_err("it is put away").1.reason, Reason::Archived);
+    assert_eq!(copy.import(&more).expect_err("it is put away").1.reason, Reason::Archived);
 }
 
 #[test]
 fn the_first_form_is_still_read_and_a_later_one_is_not() {
     let (world, _) = scene();
-    let mut rows: Vec<Value> = export(&world)
+    let mut rows: Vec<Value> = world
+        .export()
         .into_iter()
         .filter(|row| ["docket", "project", "item"].iter().any(|kind| row.get(kind).is_some()))
         .collect();
@@ -231,14 +191,14 @@ fn the_first_form_is_still_read_and_a_later_one_is_not() {
     }
     let mut second = rows.clone();
     second[0] = json!({ "docket": 2 });
-    assert_eq!(import(&mut empty(), &second).expect("an import of the form between"), 4);
-    let mut copy = empty();
-    assert_eq!(import(&mut copy, &rows).expect("an import"), 4);
+    assert_eq!(World::empty().import(&second).expect("an import of the form between"), 4);
+    let mut copy = World::empty();
+    assert_eq!(copy.import(&rows).expect("an import"), 4);
     copy.check();
     assert!(copy.items.values().all(|item| !item.derived.inbox.has(Inbox::QUESTION)), "no question came with them");
     for version in [json!(0), json!(4), json!("2"), json!(null)] {
         rows[0] = json!({ "docket": version });
-        let (line, error) = import(&mut empty(), &rows).expect_err("another form");
+        let (line, error) = World::empty().import(&rows).expect_err("another form");
         assert_eq!((line, error.reason), (Some(1), Reason::BadValue), "{version}");
     }
 }
@@ -348,12 +308,12 @@ fn spoiled_briefs() -> Vec<(&'static str, Reason, Spoil)> {
 
 fn refused(spoils: &[(&str, Reason, Spoil)]) {
     let (world, _) = scene();
-    let rows = export(&world);
+    let rows = world.export();
     for (what, reason, spoil) in spoils {
         let mut spoiled = rows.clone();
         let at = spoil(&mut spoiled);
-        let mut copy = empty();
-        let (line, error) = import(&mut copy, &spoiled).expect_err(what);
+        let mut copy = World::empty();
+        let (line, error) = copy.import(&spoiled).expect_err(what);
         assert_eq!((error.reason, line), (*reason, Some(at + 1)), "{what}: {error:?}");
         assert!(copy.items.is_empty() && copy.events.is_empty(), "{what}");
     }
@@ -362,14 +322,14 @@ fn refused(spoils: &[(&str, Reason, Spoil)]) {
 #[test]
 fn an_open_question_on_closed_work_is_refused() {
     let (world, [_, asked, ..]) = scene();
-    let mut rows = export(&world);
+    let mut rows = world.export();
     let at = rows.iter().position(|row| row["item"]["id"] == json!(asked)).expect("a row");
     let fields = [("status", json!("done")), ("role", json!("terminal")), ("outcome", json!("success"))];
     for (field, value) in fields {
         rows[at]["item"][field] = value;
     }
     rows[at]["item"].as_object_mut().expect("an object").remove("previousStatus");
-    let (line, error) = import(&mut empty(), &rows).expect_err("nobody could answer it");
+    let (line, error) = World::empty().import(&rows).expect_err("nobody could answer it");
     let open = rows.iter().position(|row| row["question"]["state"] == json!("open")).expect("an open one");
     assert_eq!((error.reason, line), (Reason::BadValue, Some(open + 1)), "{error:?}");
 }
@@ -377,14 +337,14 @@ fn an_open_question_on_closed_work_is_refused() {
 #[test]
 fn what_is_here_already_is_refused() {
     let (world, _) = scene();
-    let rows = export(&world);
+    let rows = world.export();
     let mut copy = world.clone();
-    let (line, error) = import(&mut copy, &rows).expect_err("it is here");
+    let (line, error) = copy.import(&rows).expect_err("it is here");
     assert_eq!((error.reason, line), (Reason::Duplicate, Some(3)), "{error:?}");
     // A question or a link of another item that has its id.
     for kind in ["question", "link"] {
-        let mut copy = empty();
-        import(&mut copy, &rows).expect("an import");
+        let mut copy = World::empty();
+        copy.import(&rows).expect("an import");
         let item = rows.iter().rev().find(|row| row["item"]["key"] == json!("T-4")).expect("the bare one");
         let mut item = item.clone();
         item["item"]["id"] = json!("01a00000-0000-7000-8000-000000000000");
@@ -392,7 +352,7 @@ fn what_is_here_already_is_refused() {
         item["item"]["key"] = json!("T-99");
         let mut row = rows[first(&rows, kind)].clone();
         row[kind]["item"] = item["item"]["id"].clone();
-        let (line, error) = import(&mut copy, &[rows[0].clone(), rows[1].clone(), item, row]).expect_err("it is here");
+        let (line, error) = copy.import(&[rows[0].clone(), rows[1].clone(), item, row]).expect_err("it is here");
         assert_eq!((error.reason, line), (Reason::Duplicate, Some(4)), "{kind}: {error:?}");
     }
 }
@@ -400,10 +360,10 @@ fn what_is_here_already_is_refused() {
 #[test]
 fn one_project_takes_along_what_is_its_own() {
     let (world, _) = scene();
-    let mut whole = snapshot(&world);
+    let mut whole = world.snapshot();
     let project = *world.projects.keys().next().expect("a project");
     assert_eq!(whole.narrow(project), 0);
-    assert_eq!(whole.rows().expect("rows"), export(&world));
+    assert_eq!(whole.rows().expect("rows"), world.export());
     whole.narrow(docket_core::testing::rows::project("other", "O").id);
     assert_eq!(whole.counts().rows(), 0);
 }

@@ -7,7 +7,7 @@ use docket_core::testing::{World, name};
 use docket_core::workflow::ClaimRules;
 use serde_json::{Value, json};
 
-use super::{NOBODY, Spoil, change, empty, export, first, import, kinds, scene, text};
+use super::{NOBODY, Spoil, change, first, kinds, scene, text};
 
 /// The scene with two attempts at its bare item: one that was finished, one that goes on.
 fn attempted() -> World {
@@ -30,12 +30,12 @@ fn attempted() -> World {
 #[test]
 fn sessions_go_out_and_come_in_and_what_goes_on_is_lost_without_its_claim() {
     let world = attempted();
-    let rows = export(&world);
+    let rows = world.export();
     assert_eq!(kinds(&rows).iter().filter(|kind| *kind == "session").count(), 2);
-    let mut copy = empty();
-    import(&mut copy, &rows).expect("an import");
+    let mut copy = World::empty();
+    copy.import(&rows).expect("an import");
     copy.check();
-    assert_eq!(export(&copy), rows);
+    assert_eq!(copy.export(), rows);
     assert_eq!(copy.sessions, world.sessions);
     let health = |world: &World| -> Vec<Health> {
         let of = |session: &Session| session.health(&world.items[&session.item], ClaimRules::default(), world.now);
@@ -66,9 +66,9 @@ fn a_session_that_does_not_fit_is_refused_with_its_line() {
         ),
     ];
     for (spoil, reason) in spoils {
-        let mut rows = export(&world);
+        let mut rows = world.export();
         let at = spoil(&mut rows);
-        let (line, error) = import(&mut empty(), &rows).expect_err("it does not fit");
+        let (line, error) = World::empty().import(&rows).expect_err("it does not fit");
         assert_eq!((error.reason, line), (reason, Some(at + 1)), "{error}");
     }
 }

@@ -56,6 +56,9 @@ pub(crate) struct NodeTypes {
     types: Vec<NodeType>,
     /// Traits that items can take on beside their type.
     traits: BTreeMap<String, Trait>,
+    /// Those that every item has, whatever its type.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    default_traits: Vec<Name>,
     /// What happens to a note that is longer than its rule allows.
     note_limits: NoteLimits,
 }
@@ -90,6 +93,7 @@ pub(crate) async fn list(State(shared): answer::State, caller: Caller, Query(que
         types: project.schemas.types.keys().filter_map(|name| node_type(&project.schemas, name)).collect(),
         project: project.slug,
         traits: project.schemas.traits,
+        default_traits: project.schemas.default_traits,
         note_limits: project.schemas.note_limits,
     })
 }

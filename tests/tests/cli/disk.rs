@@ -1,0 +1,85 @@
+//! Bad days of the disk beneath a database file: it fills up, and it fails to keep what was written.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use docket_tests::mcp::Server;
+use serde_json::{Value, json};
+
+fn make(server: &Server, title: &str) -> Result<Value, Value> {
+    let arguments = json!({ "operation": "create", "items": [{ "title": title }] });
+    let answer = server.call("manage_items", arguments).unwrap_or_else(|_| panic!("the server is gone"));
+    if answer.is_error { Err(answer.content) } else { Ok(answer.content) }
+}
+
+fn count(server: &Server) -> Value {
+    server.ok("query_items", json!({ "operation": "search" }))["total"].clone()
+}
+
+/// A program on a small disk of its own, which nobody else sees.
+fn on_small_disk(command: &mut Command, folder: &Path) {
+    let mut wrapped = Command::new("unshare");
+    let mount = "mount -t tmpfs -o size=80m tmpfs \"$0\" && exec \"$@\"";
+    wrapped.args(["--user", "--map-root-user", "--mount", "sh", "-c", mount]).arg(folder);
+    wrapped.arg(command.get_program()).args(command.get_args());
+    wrapped.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    *command = wrapped;
+}
+
+#[test]
+fn a_disk_that_is_nearly_full_takes_no_writes_until_there_is_room_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = folder.path().join("docket.db");
+    let server = Server::start_with(&database, &[], |command| on_small_disk(command, folder.path()));
+    make(&server, "before").expect("there is room");
+    // The disk as the server sees it.
+    let inside = PathBuf::from(format!("/proc/{}/root", server.pid()));
+    let ballast = inside.join(folder.path().strip_prefix("/").expect("a whole path")).join("ballast");
+    std::fs::write(&ballast, vec![0; 20_000_000]).expect("room for it");
+    let refused = make(&server, "too much").expect_err("what is left is kept in reserve");
+    assert!(refused.to_string().contains("disk"), "{refused}");
+    assert_eq!(count(&server), json!(1), "what is there can be read");
+    std::fs::remove_file(&ballast).expect("it was there");
+    make(&server, "after").expect("there is room again");
+    assert_eq!(count(&server), json!(2));
+}
+
+/// A library that has flushes fail while a file is there.
+fn failing_flushes(folder: &Path) -> PathBuf {
+    let source = "#include <errno.h>\n#include <stdlib.h>\n#include <unistd.h>\n#include <sys/syscall.h>\n\
+        static int bad(void) { const char *sign = getenv(\"FLUSHES_FAIL\"); return sign && access(sign, F_OK) == 0; }\n\
+        int fsync(int fd) { if (bad()) { errno = EIO; return -1; } return syscall(SYS_fsync, fd); }\n\
+        int fdatasync(int fd) { if (bad()) { errno = EIO; return -1; } return syscall(SYS_fdatasync, fd); }\n";
+    let (code, library) = (folder.join("flush.c"), folder.join("flush.so"));
+    std::fs::write(&code, source).expect("a file");
+    let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&code).status().expect("cc runs");
+    assert!(built.success());
+    library
+}
+
+#[test]
+fn a_flush_that_fails_is_not_acknowledged_and_ends_the_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (database, sign) = (folder.path().join("docket.db"), folder.path().join("sign"));
+    let library = failing_flushes(folder.path());
+    let server = Server::start_with(&database, &[], |command| {
+        command.env("LD_PRELOAD", &library).env("FLUSHES_FAIL", &sign);
+    });
+    make(&server, "kept").expect("the disk is well");
+    std::fs::write(&sign, "").expect("a file");
+    let answer = server.call("manage_items", json!({ "operation": "create", "items": [{ "title": "lost" }] }));
+    assert!(answer.is_err() || answer.is_ok_and(|answer| answer.is_error), "nothing was promised");
+    // Nothing is promised any more, also when flushes would succeed again: what was lost would not come back by that.
+    std::fs::remove_file(&sign).expect("it was there");
+    let again = server.call("manage_items", json!({ "operation": "create", "items": [{ "title": "more" }] }));
+    assert!(again.is_err() || again.is_ok_and(|answer| answer.is_error), "it writes nothing more");
+    let begun = Instant::now();
+    while !server.ended() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let server = Server::start(&database);
+    make(&server, "anew").expect("a new process");
+    assert_eq!(count(&server), json!(2), "what was acknowledged, and nothing else");
+}
