@@ -97,7 +97,22 @@ fn over_http(place: &Place, item: &str, fence: u64) {
             json!({ "notes": [{ "item": item, "key": "late", "body": "words", "phase": "work", "fence": fence }] }),
         ),
     ];
-    for (at, (method, path, body)) in moves.into_iter().chain(writes).enumerate() {
+    let contract = [
+        ("PUT", "brief", json!({ "objective": "late" })),
+        ("PATCH", "brief", json!({ "objective": "late" })),
+        ("PUT", "checks", json!({ "checks": [{ "type": "manual", "desc": "look at it" }] })),
+        ("POST", "checks", json!({ "checks": [{ "type": "manual", "desc": "look at it" }] })),
+        ("POST", "comments", json!({ "comment": "late" })),
+        ("POST", "links", json!({ "links": [{ "kind": "pr", "ref": "1", "url": "https://example.com/1" }] })),
+        ("POST", "questions", json!({ "question": "late?" })),
+        ("POST", "finish", json!({ "comment": "late" })),
+        ("POST", "submit", json!({ "output": "late" })),
+    ]
+    .map(|(method, part, mut body)| {
+        body["fence"] = json!(fence);
+        (method, format!("/items/{item}/{part}"), body)
+    });
+    for (at, (method, path, body)) in moves.into_iter().chain(writes).chain(contract).enumerate() {
         let ann = [("x-docket-actor", "subagent:ann")];
         let reply = webs[at % 2].send(method, &path, &ann, Some(body.to_string().as_bytes()));
         // What stands alone has a status of its own; an entry of a list says it inside.

@@ -222,10 +222,15 @@ fn edit(draft: &mut Draft<'_>, waits: &mut Option<Waits>, patch: &Patch) -> Resu
         }
     }
     let now = draft.expect(id)?.clone();
+    let project = draft.project_of(&now)?;
+    let apply = |item: &mut Item| {
+        patch.apply(item);
+        project.schemas.add_needs(item);
+    };
     let mut wanted = now.clone();
-    patch.apply(&mut wanted);
+    apply(&mut wanted);
     if wanted != now {
-        draft.edit(id, |item| patch.apply(item));
+        draft.edit(id, apply);
     }
     let renewed = keep_lease(draft, id, None)?;
     if renewed || draft.expect(id)? != &before {

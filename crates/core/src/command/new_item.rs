@@ -174,7 +174,8 @@ pub(super) fn make(
     }
     let id = ItemId::from_uuid(draft.new_uuid());
     let number = draft.take_number(project.id);
-    let item = Item { id, number, parent, depth, ..new.item(project.id, status, draft.now) };
+    let mut item = Item { id, number, parent, depth, ..new.item(project.id, status, draft.now) };
+    project.schemas.add_needs(&mut item);
     draft.add_item(item, None);
     if let Some(brief) = brief {
         write_brief(draft, id, brief);

@@ -145,16 +145,11 @@ impl Schemas {
     /// The type whose name is the fallback.
     pub const FALLBACK: &'static str = "default";
 
-    /// The schema for an item: by type, else by its first tag that names one, else the fallback; and the notes of its traits,
-    /// which hold also where there is no schema.
+    /// The schema for an item, with the notes of its traits, which hold also where there is no schema.
     pub fn resolve(&self, item: &Item) -> Option<Resolved<'_>> {
-        let by_type = item.item_type.as_ref().and_then(|name| self.types.get(name.as_str()));
-        let by_tag = || item.tags.iter().find_map(|tag| self.types.get(tag.as_str()));
-        let schema = by_type.or_else(by_tag).or_else(|| self.types.get(Self::FALLBACK));
+        let schema = self.schema_of(item);
         let mut notes: Vec<&NoteRule> = schema.into_iter().flat_map(|schema| &schema.notes).collect();
-        let of_type = schema.into_iter().flat_map(|schema| &schema.default_traits);
-        for name in of_type.chain(&self.default_traits).chain(&item.traits) {
-            let Some(added) = self.traits.get(name.as_str()) else { continue };
+        for added in self.traits_of(item) {
             for rule in &added.notes {
                 if notes.iter().all(|known| known.key != rule.key) {
                     notes.push(rule);
@@ -163,6 +158,30 @@ impl Schemas {
         }
         let lifecycle = schema.and_then(|schema| schema.lifecycle);
         (schema.is_some() || !notes.is_empty()).then_some(Resolved { lifecycle, notes })
+    }
+
+    /// Adds to an item what its traits need, so that it is told with the item and kept apart from others that need it.
+    pub fn add_needs(&self, item: &mut Item) {
+        let needs: Vec<Name> = self.traits_of(item).flat_map(|added| added.needs.clone()).collect();
+        for need in needs {
+            if !item.needs.contains(&need) {
+                item.needs.push(need);
+            }
+        }
+    }
+
+    /// By type, else by its first tag that names one, else the fallback.
+    fn schema_of(&self, item: &Item) -> Option<&Schema> {
+        let by_type = item.item_type.as_ref().and_then(|name| self.types.get(name.as_str()));
+        let by_tag = || item.tags.iter().find_map(|tag| self.types.get(tag.as_str()));
+        by_type.or_else(by_tag).or_else(|| self.types.get(Self::FALLBACK))
+    }
+
+    /// Those of its type, those of all items, then its own.
+    fn traits_of<'s>(&'s self, item: &'s Item) -> impl Iterator<Item = &'s Trait> {
+        let of_type = self.schema_of(item).into_iter().flat_map(|schema| &schema.default_traits);
+        let names = of_type.chain(&self.default_traits).chain(&item.traits);
+        names.filter_map(|name| self.traits.get(name.as_str()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Notes: one per key, written and removed, and what the item owes afterwards.
 
-use docket_core::command::{NotePut, PutNotes, RemoveNotes};
+use docket_core::command::{Edit, NotePut, Patch, PutNotes, RemoveNotes};
 use docket_core::model::{NoteId, Role, Text, Trigger};
 use docket_core::testing::{World, name, required};
 use docket_core::workflow::{NoteLimits, Schema, Schemas, Trait, Workflow};
@@ -135,6 +135,28 @@ fn traits_hold_without_a_schema_and_those_of_the_project_for_all() {
             assert!(refused.contains(&format!("\"{key}\"")), "{key} in {refused}");
         }
     }
+}
+
+#[test]
+fn what_a_trait_needs_its_items_need() {
+    let staged = Trait { notes: vec![], needs: vec![name("staging"), name("database")] };
+    let schemas = Schemas { traits: [("staged".to_owned(), staged)].into(), ..Schemas::default() };
+    let mut scene = Scene { world: World::new(Workflow::task_orchestrator(), schemas) };
+    let new = |text: &str, traits: Vec<docket_core::model::Name>| docket_core::command::NewItem {
+        traits,
+        needs: vec![name("database")],
+        ..docket_core::command::NewItem::titled(docket_core::testing::title(text))
+    };
+    let first = scene.create(new("first", vec![name("staged")])).expect("an item");
+    assert_eq!(scene.get(first).needs, [name("database"), name("staging")]);
+    let second = scene.create(new("second", vec![])).expect("an item");
+    assert_eq!(scene.get(second).needs, [name("database")]);
+    let call = scene.world.call(None);
+    let patch = Patch { traits: Some(vec![name("staged")]), ..Patch::of(second.into()) };
+    let edit = Edit { project: World::project(), patches: vec![patch], atomic: true };
+    scene.world.run(&call, &edit).expect("an edit");
+    assert_eq!(scene.get(second).needs, [name("database"), name("staging")]);
+    scene.world.check();
 }
 
 #[test]
