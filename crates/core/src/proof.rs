@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 
-use crate::model::{Name, Verification};
+use crate::model::{Name, Verdict, Verification};
 
 /// Checks whether an actor is who it says it is.
 #[async_trait]
 pub trait ProofVerifier: std::fmt::Debug + Send + Sync + 'static {
-    /// The record of a check. Never fails: that it cannot be done now is a result like others.
-    async fn verify(&self, actor: &Name, proof: Option<&str>) -> Verification;
+    /// What came of a check. Never fails: that it cannot be done now is a result like others.
+    async fn verify(&self, actor: &Name, proof: Option<&str>) -> Verdict;
 }
 
 /// Checks nothing: every actor is taken as it comes, and the record says so.
@@ -17,7 +17,7 @@ pub struct Unchecked;
 
 #[async_trait]
 impl ProofVerifier for Unchecked {
-    async fn verify(&self, _actor: &Name, _proof: Option<&str>) -> Verification {
-        Verification::unchecked()
+    async fn verify(&self, _actor: &Name, _proof: Option<&str>) -> Verdict {
+        Verdict::of(Verification::unchecked())
     }
 }

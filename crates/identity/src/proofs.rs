@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use docket_core::model::{Name, Verification, VerificationStatus};
+use docket_core::model::{Name, Verdict, Verification, VerificationStatus};
 use docket_core::proof::ProofVerifier;
 
 use crate::settings::{JwksSettings, SetupError};
@@ -27,24 +27,30 @@ impl JwksVerifier {
         Ok(Self { source: KeySource::open(settings).await? })
     }
 
-    async fn check(&self, actor: &Name, proof: &str) -> Result<Option<u64>, Failure> {
+    /// Whom a proof names, and how old the keys were where they could not be fetched again. A token that names nobody
+    /// proves nobody.
+    async fn check(&self, actor: &Name, proof: &str) -> Result<(Name, Option<u64>), Failure> {
+        let bad = |reason: &str| Failure { kind: FailureKind::Claims, reason: reason.to_owned() };
         let checked = check(&self.source, proof).await?;
         let subject = checked.claims.get("sub").and_then(serde_json::Value::as_str);
-        if self.source.settings().require_sub_match && subject != Some(actor.as_str()) {
-            return Err(Failure { kind: FailureKind::Claims, reason: "sub is not the actor's id".to_owned() });
+        let subject = subject.ok_or_else(|| bad("sub is missing, or no text: the token names nobody"))?;
+        let subject = Name::parse(subject).map_err(|_| bad("sub is no name that an actor may have"))?;
+        if self.source.settings().require_sub_match && subject != *actor {
+            return Err(bad("sub is not the actor's id"));
         }
-        Ok(checked.stale.map(|age| age.as_secs()))
+        Ok((subject, checked.stale.map(|age| age.as_secs())))
     }
 }
 
 #[async_trait]
 impl ProofVerifier for JwksVerifier {
-    async fn verify(&self, actor: &Name, proof: Option<&str>) -> Verification {
-        let mut metadata = BTreeMap::new();
+    async fn verify(&self, actor: &Name, proof: Option<&str>) -> Verdict {
+        let (mut metadata, mut subject) = (BTreeMap::new(), None);
         let (status, reason) = match proof {
             None => (VerificationStatus::Absent, None),
             Some(proof) => match self.check(actor, proof).await {
-                Ok(stale) => {
+                Ok((named, stale)) => {
+                    subject = Some(named);
                     if let Some(age) = stale {
                         metadata.insert("verifiedFromCache".to_owned(), "true".to_owned());
                         metadata.insert("cacheAgeSeconds".to_owned(), age.to_string());
@@ -63,6 +69,7 @@ impl ProofVerifier for JwksVerifier {
                 }
             },
         };
-        Verification { status, verifier: "jwks".to_owned(), reason, metadata }
+        let record = Verification { status, verifier: "jwks".to_owned(), reason, metadata };
+        Verdict { record, subject }
     }
 }

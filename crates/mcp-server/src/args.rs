@@ -83,8 +83,7 @@ pub(crate) fn actor(session: &Session, fields: &mut Fields, name: &str) -> Resul
         parent: read.parsed("parent", Name::parse)?,
         proof: read.free("proof", Text::parse)?,
     };
-    let verification = session.record_of(&actor);
-    Ok(Some(session.delegated(Attribution { actor, verification })))
+    Ok(Some(session.delegated(session.attributed(actor))))
 }
 
 /// The caller's name for the request: any text that may be one.

@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use docket_core::access::Needs;
 use docket_core::engine::Call;
 use docket_core::model::{
-    ActorClaim, Attribution, DegradedMode, Item, Key, KeyPrefix, Name, ProjectId, RequestId, Text, Verification,
-    VerificationStatus,
+    ActorClaim, Attribution, DegradedMode, Item, Key, KeyPrefix, Name, ProjectId, RequestId, Text, Verdict,
+    Verification, VerificationStatus,
 };
 use docket_core::proof::ProofVerifier;
 use docket_core::prove::Listener;
@@ -44,7 +44,7 @@ pub struct Session {
     settings: Settings,
     prefixes: SharedKeys,
     /// How far the actors of the call at hand were checked.
-    checked: Arc<BTreeMap<Shown, Verification>>,
+    checked: Arc<BTreeMap<Shown, Verdict>>,
     /// Who sits at the other end, where that can be asked.
     person: Option<Person>,
 }
@@ -174,21 +174,27 @@ impl Session {
         arguments.iter().for_each(|(key, value)| find_actors(key, value, &mut shown));
         let mut checked = BTreeMap::new();
         for (id, proof) in shown {
-            let record = self.settings.verifier.verify(&id, proof.as_ref().map(Text::as_str)).await;
-            checked.insert((id, proof), record);
+            let verdict = self.settings.verifier.verify(&id, proof.as_ref().map(Text::as_str)).await;
+            checked.insert((id, proof), verdict);
         }
         Self { checked: Arc::new(checked), ..self.clone() }
     }
 
-    /// How far an actor was checked.
-    pub fn record_of(&self, actor: &ActorClaim) -> Verification {
+    /// An actor with the record of its check, and by the name that its proof gives it.
+    pub fn attributed(&self, actor: ActorClaim) -> Attribution {
         let known = self.checked.get(&(actor.id.clone(), actor.proof.clone())).cloned();
         // An actor that was not looked at has shown nothing.
-        known.unwrap_or_else(|| Verification {
-            status: VerificationStatus::Rejected,
-            reason: Some("the actor was not found where actors stand".to_owned()),
-            ..Verification::unchecked()
-        })
+        let verdict = known.unwrap_or_else(|| {
+            Verdict::of(Verification {
+                status: VerificationStatus::Rejected,
+                reason: Some("the actor was not found where actors stand".to_owned()),
+                ..Verification::unchecked()
+            })
+        });
+        if verdict.subject.as_ref().is_some_and(|subject| *subject != actor.id) {
+            tracing::warn!("an actor calls itself otherwise than its proof does");
+        }
+        Attribution::checked(actor, verdict, self.settings.policy)
     }
 
     /// An actor named in an argument, as it is recorded: where the connection's own actor is fixed, that one sent it.

@@ -36,7 +36,7 @@ async fn what_is_allowed_is_verified_and_nothing_else() {
         let only = JwksSettings { algorithms: vec![allowed.parse().expect("a way")], ..settings(&server) };
         let verifier = JwksVerifier::new(only).await.expect("a verifier");
         for (way, signer) in &signers {
-            let record = verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await;
+            let record = verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await.record;
             let wanted = if way == allowed { VerificationStatus::Verified } else { VerificationStatus::Rejected };
             assert_eq!(record.status, wanted, "{way} where {allowed} is allowed: {record:?}");
         }
@@ -57,7 +57,7 @@ async fn another_key_of_the_kind_or_another_way_does_not_do() {
             // The key of one, the name of another.
             let header = Header { kid: Some(signer.id.clone()), ..other.header() };
             let token = other.sign_with(&header, &claims(json!({})));
-            let record = verifier.verify(&name("agent-1"), Some(&token)).await;
+            let record = verifier.verify(&name("agent-1"), Some(&token)).await.record;
             let wanted = if own { VerificationStatus::Verified } else { VerificationStatus::Rejected };
             assert_eq!(record.status, wanted, "{other_way} under the name of {way}: {record:?}");
             if !own {

@@ -24,7 +24,7 @@ pub(crate) fn settings(server: &KeyServer) -> JwksSettings {
 }
 
 async fn verify(verifier: &JwksVerifier, proof: &str) -> Verification {
-    verifier.verify(&name("agent-1"), Some(proof)).await
+    verifier.verify(&name("agent-1"), Some(proof)).await.record
 }
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn a_good_proof_is_verified_and_none_is_absent() {
     let record = verify(&verifier, &signer.sign(&claims(json!({})))).await;
     assert_eq!((record.status, record.verifier.as_str(), record.reason), (VerificationStatus::Verified, "jwks", None));
     assert!(record.metadata.is_empty(), "{:?}", record.metadata);
-    let record = verifier.verify(&name("agent-1"), None).await;
+    let record = verifier.verify(&name("agent-1"), None).await.record;
     assert_eq!((record.status, record.reason), (VerificationStatus::Absent, None));
     let several = signer.sign(&claims(json!({ "aud": ["other", "docket"] })));
     assert_eq!(verify(&verifier, &several).await.status, VerificationStatus::Verified, "one audience of several");

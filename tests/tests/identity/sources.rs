@@ -17,7 +17,7 @@ fn restless(server: &KeyServer) -> JwksSettings {
 }
 
 async fn status(verifier: &JwksVerifier, signer: &Signer) -> VerificationStatus {
-    verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await.status
+    verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await.record.status
 }
 
 #[tokio::test]
@@ -37,18 +37,18 @@ async fn a_server_that_misbehaves_leaves_the_keys_we_have() {
         let verifier = JwksVerifier::new(restless(&server)).await.expect("a verifier");
         server.be(mood.clone()).await;
         let begun = Instant::now();
-        let record = verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await;
+        let record = verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await.record;
         assert!(begun.elapsed() < Duration::from_secs(6), "{what}");
         assert_eq!(record.status, VerificationStatus::Verified, "{what}: {record:?}");
         assert_eq!(record.metadata["verifiedFromCache"], "true", "{what}");
         assert!(record.metadata.contains_key("cacheAgeSeconds"), "{what}");
         server.be(Mood::Body(set(&[&signer]))).await;
-        let record = verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await;
+        let record = verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await.record;
         assert!(record.metadata.is_empty(), "{what}: it came back: {record:?}");
         let strict = JwksSettings { stale_on_error: false, ..restless(&server) };
         let strict = JwksVerifier::new(strict).await.expect("a verifier");
         server.be(mood).await;
-        let record = strict.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await;
+        let record = strict.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await.record;
         assert_eq!(record.status, VerificationStatus::Unavailable, "{what}: {record:?}");
         assert_eq!(record.metadata["failureKind"], "network", "{what}");
     }
@@ -93,7 +93,7 @@ async fn a_new_key_is_found_by_one_fetch_however_many_ask() {
     let asking: Vec<_> = (0..50)
         .map(|_| {
             let (verifier, token) = (std::sync::Arc::clone(&verifier), token.clone());
-            tokio::spawn(async move { verifier.verify(&name("agent-1"), Some(&token)).await.status })
+            tokio::spawn(async move { verifier.verify(&name("agent-1"), Some(&token)).await.record.status })
         })
         .collect();
     for answer in asking {
@@ -113,11 +113,11 @@ async fn discovery_names_the_keys_and_the_issuer() {
     let verifier = JwksVerifier::new(found.clone()).await.expect("a verifier");
     assert_eq!(status(&verifier, &signer).await, VerificationStatus::Verified);
     let wrong = signer.sign(&claims(json!({ "iss": "https://elsewhere" })));
-    let record = verifier.verify(&name("agent-1"), Some(&wrong)).await;
+    let record = verifier.verify(&name("agent-1"), Some(&wrong)).await.record;
     assert_eq!(record.status, VerificationStatus::Rejected);
     let explicit = JwksSettings { issuer: Some("https://elsewhere".to_owned()), ..found };
     let verifier = JwksVerifier::new(explicit).await.expect("a verifier");
-    let record = verifier.verify(&name("agent-1"), Some(&wrong)).await;
+    let record = verifier.verify(&name("agent-1"), Some(&wrong)).await.record;
     assert_eq!(record.status, VerificationStatus::Verified, "what is set goes before what is discovered: {record:?}");
 }
 

@@ -80,6 +80,76 @@ fn each_policy_believes_what_it_says_and_none_a_rejected_proof() {
     }
 }
 
+/// A folder whose verifier takes any subject.
+fn any_subject(signer: &Signer) -> Place {
+    let place = Place::new("jwks_path: jwks.json", Some(&set(&[signer])));
+    let path = place.0.path().join(".taskorchestrator/config.yaml");
+    let config =
+        std::fs::read_to_string(&path).expect("a file").replace("require_sub_match: true", "require_sub_match: false");
+    std::fs::write(&path, config).expect("a file");
+    place
+}
+
+#[test]
+fn whom_a_proof_names_holds_the_claim_whatever_the_actor_calls_itself() {
+    let signer = Signer::new("k1");
+    let place = any_subject(&signer);
+    let proof = |sub: &str| Some(signer.sign(&claims(json!({ "sub": sub }))));
+    for (policy, holder) in [(None, "agent-2"), (Some("reject"), "agent-2"), (Some("accept-self-reported"), "agent-1")]
+    {
+        let server = place.start(policy);
+        let made = server.ok("manage_items", json!({ "operation": "create", "items": [{ "title": "work" }] }));
+        let item = made["items"][0]["id"].as_str().expect("an id").to_owned();
+        let claim = json!({ "actor": actor(proof("agent-2")), "requestId": uuid::Uuid::new_v4().to_string(),
+            "claims": [{ "itemId": item }] });
+        let claimed = server.ok("claim_item", claim);
+        assert_eq!(claimed["claimResults"][0]["claimedBy"], json!(holder), "{policy:?}: {claimed}");
+        let step = |sub: &str| {
+            let step = json!({ "transitions": [{ "itemId": item, "trigger": "start", "actor": actor(proof(sub)) }] });
+            server.ok("advance_item", step)["results"][0].clone()
+        };
+        if holder == "agent-2" {
+            // Another's token does not become the holder's by a name in the same breath.
+            let refused = step("agent-3");
+            assert_eq!(refused["applied"], json!(false), "{policy:?}: {refused}");
+        }
+        let moved = step("agent-2");
+        assert_eq!((&moved["applied"], &moved["actor"]["id"]), (&json!(true), &json!(holder)), "{policy:?}: {moved}");
+        assert_eq!(moved["verification"]["metadata"]["provenId"], json!("agent-2"), "{policy:?}: {moved}");
+    }
+}
+
+#[test]
+fn a_token_that_names_nobody_proves_nobody() {
+    let signer = Signer::new("k1");
+    let place = any_subject(&signer);
+    let server = place.start(None);
+    for sub in [json!(null), json!(7), json!(""), json!("x".repeat(500))] {
+        let (outcome, moved) = try_out(&server, &actor(Some(signer.sign(&claims(json!({ "sub": sub }))))));
+        assert_eq!((outcome.as_str(), &moved["applied"]), ("rejected_by_policy", &json!(false)), "{moved}");
+    }
+}
+
+#[test]
+fn naming_nobody_is_no_way_around_a_rejecting_policy() {
+    let signer = Signer::new("k1");
+    let place = Place::new("jwks_path: jwks.json", Some(&set(&[&signer])));
+    for policy in [None, Some("reject")] {
+        let server = place.start(policy);
+        let made = server.ok("manage_items", json!({ "operation": "create", "items": [{ "title": "work" }] }));
+        let item = made["items"][0]["id"].as_str().expect("an id").to_owned();
+        let step = json!({ "transitions": [{ "itemId": item, "trigger": "start" }] });
+        let moved = server.ok("advance_item", step)["results"][0].clone();
+        assert_eq!(moved["applied"], json!(policy.is_none()), "{policy:?}: {moved}");
+        let closed = server.call("complete_tree", json!({ "itemIds": [item], "trigger": "cancel" }));
+        let told = format!("{:?}", closed.expect("an answer"));
+        assert_eq!(told.contains("rejected_by_policy"), policy.is_some(), "{policy:?}: {told}");
+        let read = server.ok("query_items", json!({ "operation": "get", "id": item }));
+        let closed = read.to_string().contains("\"terminal\"");
+        assert_eq!(closed, policy.is_none(), "{policy:?}: {read}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_server_that_is_away_degrades_as_the_policy_says() {
     let signer = Signer::new("k1");

@@ -64,7 +64,7 @@ impl Call {
         Self { access, ..Self::new(reader, 0) }
     }
 
-    /// The identity that may hold claims: the stated actor, else the principal.
+    /// The identity that may hold claims: the stated actor, else the principal where the policy does not ask for a proof.
     pub fn holder(&self) -> Result<&Name, Error> {
         self.holder_of(self.by.as_ref())
     }
@@ -73,7 +73,7 @@ impl Call {
     pub fn holder_of<'a>(&'a self, by: Option<&'a Attribution>) -> Result<&'a Name, Error> {
         match by.or(self.by.as_ref()) {
             Some(who) => self.policy.trusted(who),
-            None => Ok(&self.principal),
+            None => self.policy.unnamed(&self.principal),
         }
     }
 

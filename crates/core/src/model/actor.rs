@@ -146,7 +146,39 @@ pub struct Attribution {
     pub verification: Verification,
 }
 
+/// What came of a check: its record, and whom a proof that holds names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// What is kept of it.
+    pub record: Verification,
+    /// Whom the proof names, where it holds and names anybody.
+    pub subject: Option<Name>,
+}
+
+impl Verdict {
+    /// A check that names nobody.
+    pub fn of(record: Verification) -> Self {
+        Self { record, subject: None }
+    }
+}
+
 impl Attribution {
+    /// An actor after its proof was looked at. Whoever a proof that holds names is who acts, whatever the actor calls itself,
+    /// unless the policy takes callers at their word. Where the two differ, the record says both.
+    pub fn checked(mut actor: ActorClaim, verdict: Verdict, policy: DegradedMode) -> Self {
+        let Verdict { record: mut verification, subject } = verdict;
+        let proven = subject.filter(|_| verification.status == VerificationStatus::Verified);
+        if let Some(proven) = proven.filter(|proven| *proven != actor.id) {
+            verification.metadata.insert("statedId".to_owned(), actor.id.to_string());
+            verification.metadata.insert("provenId".to_owned(), proven.to_string());
+            match policy {
+                DegradedMode::AcceptCached | DegradedMode::Reject => actor.id = proven,
+                DegradedMode::AcceptSelfReported => {}
+            }
+        }
+        Self { actor, verification }
+    }
+
     /// Serialises the actor's id alone: a request that is sent again with a new proof is the same request.
     #[expect(clippy::ref_option, reason = "the shape that serde calls")]
     pub(crate) fn id_alone<S: serde::Serializer>(who: &Option<Self>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -196,11 +228,20 @@ impl DegradedMode {
         if trusted {
             return Ok(&who.actor.id);
         }
-        Err(Error::new(
-            Kind::Permanent,
-            Code::Forbidden,
-            Reason::RejectedByPolicy,
-            "the actor's identity is not verified and the degraded-mode policy rejects it",
-        ))
+        Err(rejected("the actor's identity is not verified and the degraded-mode policy rejects it"))
     }
+
+    /// The same where nobody says that they act: then whoever is connected does, unless only proofs count.
+    pub fn unnamed(self, principal: &Name) -> Result<&Name, Error> {
+        match self {
+            Self::AcceptCached | Self::AcceptSelfReported => Ok(principal),
+            Self::Reject => {
+                Err(rejected("no actor is named, so none is verified, and the degraded-mode policy rejects that"))
+            }
+        }
+    }
+}
+
+fn rejected(message: &str) -> Error {
+    Error::new(Kind::Permanent, Code::Forbidden, Reason::RejectedByPolicy, message)
 }

@@ -20,7 +20,7 @@ mod talk;
 mod text;
 mod time;
 
-pub use actor::{ActorClaim, ActorKind, Attribution, DegradedMode, Verification, VerificationStatus};
+pub use actor::{ActorClaim, ActorKind, Attribution, DegradedMode, Verdict, Verification, VerificationStatus};
 pub use api_key::{ApiKey, Handle, KeySecret, SecretDigest, StoredKey};
 pub use brief::{About, Authority, Brief, Criterion, CriterionId, Evidence, Sections, Standing};
 pub use check::{

@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 
 use docket_core::command::{
-    Claim, ClaimNext, ClaimOutcome, ClaimRequest, NewItem, Offer, ReleaseOutcome, Renew, Renewed, Wanted,
+    Advance, Claim, ClaimNext, ClaimOutcome, ClaimRequest, MoveRequest, MoveResult, NewItem, Offer, ReleaseOutcome,
+    Renew, Renewed, Wanted,
 };
-use docket_core::model::{DegradedMode, EdgeKind, Fence, ItemId, Name, Priority, Role, Tag, Trigger, Ttl};
+use docket_core::model::{
+    Attribution, DegradedMode, EdgeKind, Fence, ItemId, Name, Priority, Role, Tag, Trigger, Ttl, Verdict, Verification,
+    VerificationStatus,
+};
 use docket_core::testing::{World, name, title};
-use docket_core::workflow::Workflow;
+use docket_core::workflow::{Target, Workflow};
 use docket_core::{Code, Error, Reason};
 
 use crate::scene::Scene;
@@ -270,6 +274,49 @@ fn a_rejecting_policy_lets_nobody_claim_unverified() {
         scene.world.run(&call, &Claim { project: World::project(), claims, releases: vec![], ready_only: false });
     let error = refused.expect_err("unverified");
     assert_eq!((error.code, error.reason), (Code::Forbidden, Reason::RejectedByPolicy));
+}
+
+#[test]
+fn naming_nobody_is_no_way_around_a_rejecting_policy() {
+    let mut scene = Scene::task_orchestrator();
+    let item = scene.item("x");
+    let mut call = scene.world.call(None);
+    call.policy = DegradedMode::Reject;
+    let start = MoveRequest::of(item.into(), Target::Trigger(Trigger::Start));
+    let moved = scene.world.run(&call, &Advance { project: World::project(), moves: vec![start], atomic: false });
+    match moved.expect("an answer").results.remove(0) {
+        MoveResult::Refused(refused) => assert_eq!(refused.error.reason, Reason::RejectedByPolicy),
+        MoveResult::Applied(applied) => panic!("{applied:?}"),
+    }
+    assert_eq!(scene.get(item).role, Role::Queue);
+    // Whoever asks for no proofs is served as ever.
+    call.policy = DegradedMode::AcceptCached;
+    assert_eq!(call.holder().expect("the one who is connected"), &call.principal);
+}
+
+#[test]
+fn a_proof_decides_who_acts_unless_callers_are_taken_at_their_word() {
+    let claim = |id: &str| docket_core::testing::attribution(id).actor;
+    let verdict = |status, subject: Option<&str>| Verdict {
+        record: Verification { status, ..Verification::unchecked() },
+        subject: subject.map(name),
+    };
+    let verified = VerificationStatus::Verified;
+    for (policy, status, subject, acts) in [
+        (DegradedMode::AcceptCached, verified, Some("ann"), "ann"),
+        (DegradedMode::Reject, verified, Some("ann"), "ann"),
+        (DegradedMode::AcceptSelfReported, verified, Some("ann"), "bob"),
+        (DegradedMode::AcceptCached, VerificationStatus::Unavailable, Some("ann"), "bob"),
+        (DegradedMode::AcceptCached, VerificationStatus::Absent, None, "bob"),
+    ] {
+        let who = Attribution::checked(claim("bob"), verdict(status, subject), policy);
+        assert_eq!(who.actor.id.as_str(), acts, "{policy:?} {status:?}");
+        assert_eq!(policy.trusted(&who).map(Name::as_str), Ok(acts), "{policy:?} {status:?}");
+        let told = who.verification.metadata.get("provenId").map(String::as_str);
+        assert_eq!(told, subject.filter(|_| status == verified), "the record says whom the proof names");
+    }
+    let same = Attribution::checked(claim("ann"), verdict(verified, Some("ann")), DegradedMode::Reject);
+    assert!(same.verification.metadata.is_empty(), "{same:?}");
 }
 
 #[test]
