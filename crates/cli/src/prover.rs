@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use docket_core::model::Name;
-use docket_core::prove::{Here, Prover, Runs, Sleep};
+use docket_core::prove::{Here, Prover, Runs, Sleep, place_name};
 use docket_runner::{CheckRunner, Environment, Runner, Settings, github};
 
 use crate::config::Configuration;
@@ -48,7 +48,15 @@ pub(crate) fn prover(config: &Configuration, cwd: &Path, database: &Place) -> Re
         github::Client::new(github::Settings::new(api.as_str(), token))
     });
     let github = github.transpose().map_err(|error| Failure::environment(format!("[runner] github_api: {error}")))?;
-    Ok(Arc::new(CheckRunner::new(own_name()?, Runner::new(settings), root, said.allow.clone(), github)))
+    let place = place_of(&root);
+    Ok(Arc::new(CheckRunner::new(own_name()?, Runner::new(settings), root, place, said.allow.clone(), github)))
+}
+
+/// What a work tree is called among all that share a database; nothing, where there is no git.
+fn place_of(root: &Path) -> Option<Name> {
+    // However it was reached: by a link, or from a folder inside.
+    let root = root.canonicalize().ok().filter(|root| root.join(".git").exists())?;
+    Some(place_name(&host(), &root))
 }
 
 /// The root of the work tree that a folder lies in; the folder itself, where there is no git.
@@ -69,7 +77,10 @@ fn files_of(database: &Place) -> Vec<PathBuf> {
 
 /// A name that no other process has at this time.
 fn own_name() -> Result<Name, Failure> {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let name = format!("{host}:{}", std::process::id());
+    let name = format!("{}:{}", host(), std::process::id());
     Ok(Name::parse(&name).or_else(|_| Name::parse(&format!("runner:{}", std::process::id())))?)
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

@@ -28,6 +28,13 @@ pub const CHECK_SECONDS_ALLOWED: std::ops::RangeInclusive<u32> = 1..=3_600;
 pub const RUN_GRACE_MS: i64 = 60_000;
 /// How many runners that could not make a run are remembered with it.
 pub const DECLINED: usize = 20;
+/// The first pause before a run is looked at again that could not be made or is about what is not decided yet, in milliseconds;
+/// each following one is twice as long.
+pub const RUN_PAUSE_MS: i64 = 5_000;
+/// The longest of these pauses, in milliseconds, unless whoever is asked wants a longer one.
+pub const RUN_PAUSE_MOST_MS: i64 = 900_000;
+/// The longest pause that whoever is asked about a run may want, in seconds.
+pub const RUN_PAUSE_ASKED_SECONDS: u32 = 86_400;
 /// How often checks are tried for one call where others make the same ones on a work tree that changes.
 pub const PROVE_ROUNDS: usize = 3;
 /// How long a run waits for a runner before whoever wanted it is told, in milliseconds.

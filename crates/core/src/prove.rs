@@ -10,6 +10,7 @@ mod elsewhere;
 mod held;
 mod here;
 mod next;
+mod place;
 
 use std::fmt;
 use std::future::Future;
@@ -20,6 +21,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub(crate) use held::Held;
+pub use next::Next;
+pub use place::place_name;
 
 use crate::checks::{Allowed, Look};
 use crate::command::{OrderRuns, Report};
@@ -67,6 +70,9 @@ pub trait Prover: Send + Sync + fmt::Debug {
 
     /// What the operator lets run without anybody's approval.
     fn allowed(&self) -> &Allowed;
+
+    /// The work tree that it has, told apart from all others; none where there is no git.
+    fn place(&self) -> Option<&Name>;
 
     /// The work tree that checks of a project are run on, as it is now; none where there is no git.
     async fn tree(&self, project: &Project) -> Result<Option<Tree>, Error>;
@@ -122,6 +128,14 @@ impl Runs {
         match self {
             Self::Here(here) => here.prover.allowed(),
             Self::Elsewhere { allowed, .. } => allowed,
+        }
+    }
+
+    /// The work tree that they are run in, where that is known.
+    pub(crate) fn place(&self) -> Option<&Name> {
+        match self {
+            Self::Here(here) => here.prover.place(),
+            Self::Elsewhere { .. } => None,
         }
     }
 }
@@ -262,7 +276,8 @@ impl Engine {
 
     fn step(&self, call: &Call, step: usize) -> Call {
         let seed = call.seed.wrapping_add(step as u128);
-        Call { request: None, runs_checks: false, access: Arc::clone(&self.access), seed, ..call.clone() }
+        let (access, place) = (Arc::clone(&self.access), self.place().cloned());
+        Call { request: None, runs_checks: false, access, place, seed, ..call.clone() }
     }
 }
 
@@ -302,7 +317,7 @@ fn agreed(runs: &[Run]) -> Option<Tree> {
 
 /// Why a run could not be made, if that is how it ended.
 fn not_made(run: &Run) -> Option<String> {
-    let Some(RunEnd::NotMade { why }) = &run.end else { return None };
+    let Some(RunEnd::NotMade { why, .. }) = &run.end else { return None };
     Some(format!("check {} could not be made: {}", run.check, why.as_str()))
 }
 

@@ -105,10 +105,13 @@ pub fn obstacles<'a>(
         }
         Role::Queue | Role::Work | Role::Review => {
             if workflow.status(&item.status).is_none_or(|status| !status.claimable) {
-                found.push(Obstacle {
-                    what: What::NotClaimable { status: item.status.to_string() },
-                    remedy: format!("move it on from {} when it is clear what is to be done", item.status),
-                });
+                let remedy = match item.role {
+                    Role::Review => "wait until it is shown, or look at it and decide".to_owned(),
+                    Role::Queue | Role::Work | Role::Blocked | Role::Terminal => {
+                        format!("move it on from {} when it is clear what is to be done", item.status)
+                    }
+                };
+                found.push(Obstacle { what: What::NotClaimable { status: item.status.to_string() }, remedy });
             }
         }
     }

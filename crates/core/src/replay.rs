@@ -250,6 +250,9 @@ impl Replayed {
             if let Some(closes) = event.data.get("closesWhenShown") {
                 brief.closes_when_shown = closes.as_bool().ok_or_else(|| bad("neither true nor false"))?;
             }
+            if let Some(place) = event.data.get("handedInAt") {
+                brief.handed_in_at = parse(place).ok_or_else(|| bad("no work tree in it"))?;
+            }
             let criteria = event.data.get("criteria").map(parse::<Vec<Criterion>>);
             for criterion in criteria.unwrap_or_default().into_iter().flatten() {
                 let known = brief.acceptance_criteria.iter_mut().find(|known| known.id == criterion.id);

@@ -10,7 +10,7 @@ use docket_core::model::{CheckKind, Item, Name, Project, Run, RunEnd, Text, Tree
 use docket_core::prove::{Listener, Prover};
 use docket_core::{Code, Error, Kind, Reason, limits};
 
-use crate::github::{self, PullRef, PullState, Repository};
+use crate::github::{self, Pull, PullRef, PullState, Repository};
 use crate::{Cancel, Ended, Files, Live, Order, Refusal, Report, Runner, Tree, TreeError};
 
 /// How many pieces of output may wait for whoever looks on.
@@ -27,6 +27,7 @@ pub struct CheckRunner {
     name: Name,
     runner: Runner,
     root: PathBuf,
+    place: Option<Name>,
     allowed: Allowed,
     github: Option<github::Client>,
 }
@@ -35,13 +36,21 @@ impl CheckRunner {
     /// The most that a log may hold so that the core takes it.
     pub const LOG_BYTES: usize = limits::LOG_BYTES - LOG_SPARE;
 
-    /// One that runs commands in a repository or worktree, and asks about pull requests where it was told whom.
-    pub fn new(name: Name, runner: Runner, root: PathBuf, allowed: Allowed, github: Option<github::Client>) -> Self {
-        Self { name, runner, root, allowed, github }
+    /// One that runs commands in a repository or worktree, and asks about pull requests where it was told whom. A place that is
+    /// named is that of the root, where it is a work tree.
+    pub fn new(
+        name: Name,
+        runner: Runner,
+        root: PathBuf,
+        place: Option<Name>,
+        allowed: Allowed,
+        github: Option<github::Client>,
+    ) -> Self {
+        Self { name, runner, root, place, allowed, github }
     }
 
     async fn command(&self, run: &Run, item: &Item, project: &Project, listener: &dyn Listener) -> CheckReport {
-        let CheckKind::Command { cmd, cwd, .. } = &run.kind else { return not_started("it is no command") };
+        let CheckKind::Command { cmd, cwd, .. } = &run.kind else { return not_started("it is no command", None) };
         let order = Order {
             root: self.root.clone(),
             folder: cwd.as_ref().map(|folder| folder.as_str().to_owned()).unwrap_or_default(),
@@ -55,7 +64,7 @@ impl CheckRunner {
         };
         let cancel = match Cancel::new() {
             Ok(cancel) => cancel,
-            Err(error) => return not_made(&format!("it could not be made ready: {error}")),
+            Err(error) => return not_made(&format!("it could not be made ready: {error}"), true),
         };
         let (live, mut said) = Live::new(LOOKERS_ON);
         let ended = async { self.runner.run(order, Some(live), cancel).await };
@@ -70,21 +79,26 @@ impl CheckRunner {
         // What is told ends with the run: the sender goes with it.
         match tokio::join!(ended, told).0 {
             Ok(report) => from_report(&report),
-            Err(Refusal::NoSuchRoot) => not_made(&format!(
-                "the repository {} cannot be opened: start the runner in it, or name it by [runner] repository in docket.toml",
-                self.root.display()
-            )),
-            Err(refusal) => not_started(&refusal.to_string()),
+            Err(Refusal::NoSuchRoot) => {
+                let why = format!(
+                    "the repository {} cannot be opened: start the runner in it, or name it by [runner] repository in docket.toml",
+                    self.root.display()
+                );
+                // It may be put back.
+                not_made(&why, true)
+            }
+            Err(refusal) => not_started(&refusal.to_string(), Some(refusal.code())),
         }
     }
 
     async fn pull_request(&self, run: &Run) -> CheckReport {
         let CheckKind::PullRequest { repository, number, branch } = &run.kind else {
-            return not_started("it is no pull request");
+            return not_started("it is no pull request", None);
         };
         let Some(client) = &self.github else {
             return not_made(
                 "no server is configured that could be asked: name it by [runner] github_api in docket.toml",
+                false,
             );
         };
         let named = Repository::parse(repository.as_str()).and_then(|repository| match (number, branch) {
@@ -93,21 +107,25 @@ impl CheckRunner {
         });
         let wanted = match named {
             Ok(wanted) => wanted,
-            Err(error) => return not_started(&error.to_string()),
+            Err(error) => return not_started(&error.to_string(), None),
         };
         match client.pull(&wanted).await {
-            Ok(pull) => {
-                let seen = match &pull.state {
-                    PullState::Open => format!("pull request #{} is open", pull.number),
-                    PullState::Closed => format!("pull request #{} was closed without being merged", pull.number),
-                    PullState::Merged { commit, .. } => format!("pull request #{} was merged as {commit}", pull.number),
-                };
-                let end = RunEnd::Fact { holds: pull.is_merged(), seen: text(&seen) };
-                CheckReport { log: text(&format!("{seen}\n{}\n", pull.url)), ..CheckReport::undone(end) }
-            }
+            Ok(pull) => from_pull(&pull),
             // What the check names is not there: that is for whoever wrote it to mend.
-            Err(failure @ github::Failure::NotFound) => not_started(&failure.to_string()),
-            Err(failure) => not_made(&failure.to_string()),
+            Err(failure @ github::Failure::NotFound) => not_started(&failure.to_string(), None),
+            Err(failure) => {
+                let after = match &failure {
+                    github::Failure::RateLimited { after } => *after,
+                    github::Failure::Unauthorized
+                    | github::Failure::Forbidden
+                    | github::Failure::NotFound
+                    | github::Failure::Unavailable(_)
+                    | github::Failure::Unexpected(_)
+                    | github::Failure::BadAnswer(_) => None,
+                };
+                let after_seconds = after.map(|after| u32::try_from(after.as_secs()).unwrap_or(u32::MAX));
+                CheckReport { after_seconds, ..not_made(&failure.to_string(), failure.is_transient()) }
+            }
         }
     }
 }
@@ -122,6 +140,10 @@ impl Prover for CheckRunner {
         &self.allowed
     }
 
+    fn place(&self) -> Option<&Name> {
+        self.place.as_ref()
+    }
+
     async fn tree(&self, _project: &Project) -> Result<Option<CheckedTree>, Error> {
         let seen = self.runner.tree(self.root.clone()).await.map_err(|error| unreadable(&error))?;
         Ok(seen.as_ref().and_then(checked))
@@ -131,9 +153,22 @@ impl Prover for CheckRunner {
         match &run.kind {
             CheckKind::Command { .. } => self.command(run, item, project, listener).await,
             CheckKind::PullRequest { .. } => self.pull_request(run).await,
-            CheckKind::Manual => not_started("a person attests it"),
+            CheckKind::Manual => not_started("a person attests it", None),
         }
     }
+}
+
+/// What became of a pull request: merged is what was asked for, open is not decided yet.
+fn from_pull(pull: &Pull) -> CheckReport {
+    let (seen, is_open) = match &pull.state {
+        PullState::Open => (format!("pull request #{} is open", pull.number), true),
+        PullState::Closed => (format!("pull request #{} was closed without being merged", pull.number), false),
+        PullState::Merged { commit, .. } => (format!("pull request #{} was merged as {commit}", pull.number), false),
+    };
+    let log = text(&format!("{seen}\n{}\n", pull.url));
+    let seen = text(&seen);
+    let end = if is_open { RunEnd::NotYet { seen } } else { RunEnd::Fact { holds: pull.is_merged(), seen } };
+    CheckReport { log, ..CheckReport::undone(end) }
 }
 
 fn checked(tree: &Tree) -> Option<CheckedTree> {
@@ -152,7 +187,7 @@ fn from_report(report: &Report) -> CheckReport {
         Ended::Signalled(signal) => RunEnd::Signalled { signal: *signal },
         Ended::TimedOut => RunEnd::TimedOut,
         Ended::Cancelled => RunEnd::Cancelled,
-        Ended::NotRun(why) => return not_made(why),
+        Ended::NotRun(why) => return not_made(why, true),
     };
     let mut log = report.log.text();
     let (before, after) = (report.before.as_ref().ok(), report.after.as_ref().ok());
@@ -176,6 +211,7 @@ fn from_report(report: &Report) -> CheckReport {
         tree: before.and_then(Option::as_ref).filter(|_| still).and_then(checked),
         tree_changed: changed,
         sandbox: Name::parse(&report.sandbox.to_string()).ok(),
+        after_seconds: None,
     }
 }
 
@@ -187,13 +223,14 @@ fn was_kept_from_writing(report: &Report, log: &str) -> bool {
 }
 
 /// The check cannot be made as it is written.
-fn not_started(why: &str) -> CheckReport {
-    CheckReport { log: text(why), ..CheckReport::undone(RunEnd::NotStarted { why: text(why) }) }
+fn not_started(why: &str, code: Option<&str>) -> CheckReport {
+    let code = code.and_then(|code| Name::parse(code).ok());
+    CheckReport { log: text(why), ..CheckReport::undone(RunEnd::NotStarted { why: text(why), code }) }
 }
 
-/// This runner cannot make it, and nothing is known of the check.
-fn not_made(why: &str) -> CheckReport {
-    CheckReport { log: text(why), ..CheckReport::undone(RunEnd::NotMade { why: text(why) }) }
+/// This runner cannot make it, perhaps only for the moment, and nothing is known of the check.
+fn not_made(why: &str, passing: bool) -> CheckReport {
+    CheckReport { log: text(why), ..CheckReport::undone(RunEnd::NotMade { why: text(why), passing }) }
 }
 
 /// A text for the core. Composing characters may make it longer than it was: then its end is kept.

@@ -71,6 +71,11 @@ pub async fn runs_are_listed_the_newest_first(bench: Bench) {
     assert_eq!(ids(&found(&bench, of_a(9, 2)).await), []);
     let open = RunFilter { open_only: true, limit: 10, ..RunFilter::default() };
     assert_eq!(ids(&found(&bench, open.clone()).await), [runs[0].id, runs[2].id, other.id]);
+    let page = |after, limit| RunFilter { after, limit, ..open.clone() };
+    assert_eq!(ids(&found(&bench, page(None, 1)).await), [runs[0].id]);
+    assert_eq!(ids(&found(&bench, page(Some(runs[0].id), 1)).await), [runs[2].id], "the next page");
+    assert_eq!(ids(&found(&bench, page(Some(runs[1].id), 10)).await), [runs[2].id, other.id], "after one that ended");
+    assert_eq!(ids(&found(&bench, page(Some(other.id), 10)).await), []);
     let open_of_b = RunFilter { item: Some(b.id), ..open };
     assert_eq!(ids(&found(&bench, open_of_b).await), [other.id]);
 }

@@ -5,7 +5,7 @@ use docket_core::command::{
     ApproveChecks, Attest, CancelRun, EndRun, NewCheck, OrderRuns, Report, SetChecks, Submit, TakeRun,
 };
 use docket_core::engine::Call;
-use docket_core::model::{Authority, CheckKind, Definition, ItemRef, RunEnd, RunId, Text};
+use docket_core::model::{Authority, CheckKind, Definition, ItemRef, RunEnd, RunId, Taking, Text};
 use docket_core::store::ProjectRef;
 use docket_core::testing::name;
 use docket_core::{Engine, Error};
@@ -81,7 +81,7 @@ pub(super) async fn writes(engine: &Engine, names: &Names) -> Vec<(&'static str,
     let report = Report::undone(RunEnd::Exited { code: 0 });
     let definition = Definition::of(&text("plain"), &CheckKind::Manual);
     let end = EndRun { run: *run, runner: name("nobody"), definition, report, back: false, next: None };
-    let take = TakeRun { run: *run, runner: name("somebody"), allowed: vec![] };
+    let take = TakeRun { run: *run, runner: name("somebody"), allowed: vec![], taking: Taking::Asked };
     let submit = Submit { project: any, item: item.clone(), output: None, learnings: Vec::new(), fence: None };
     vec![
         ("set checks", Profile::Worker, tried(engine, set(item.clone(), "plain")).await),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use docket_core::Engine;
 use docket_core::command::{EndRun, Report, TakeRun};
 use docket_core::engine::Call;
-use docket_core::model::{Definition, Name, RunEnd, RunId, Text};
+use docket_core::model::{Definition, Name, RunEnd, RunId, Taking, Text};
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 use docket_tests::web::{Reply, Web};
 use serde_json::{Value, json};
@@ -194,7 +194,7 @@ fn report(database: &Path, run: &str, log: &str) {
         let runner = Name::parse("runner").expect("a name");
         let run: RunId = run.parse().expect("a run");
         let definition: Definition = engine.run_named(run).await.expect("the run").definition;
-        let take = TakeRun { run, runner: runner.clone(), allowed: vec![definition.clone()] };
+        let take = TakeRun { run, runner: runner.clone(), allowed: vec![definition.clone()], taking: Taking::Asked };
         engine.run(Call::new(runner.clone(), 1), take).await.expect("taken");
         let report = Report {
             end: RunEnd::Exited { code: 1 },
@@ -203,6 +203,7 @@ fn report(database: &Path, run: &str, log: &str) {
             tree: None,
             tree_changed: false,
             sandbox: None,
+            after_seconds: None,
         };
         let end = EndRun { run, runner: runner.clone(), definition, report, back: false, next: None };
         engine.run(Call::new(runner, 2), end).await.expect("ended");

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use docket_core::model::{Key, Run, RunId, RunState};
-use docket_core::prove::{Listener, Prover};
+use docket_core::model::{Key, Run, RunEnd, RunId, RunState, Taking};
+use docket_core::prove::{Listener, Next, Prover};
 use docket_core::store::ProjectRef;
-use docket_core::{Engine, Error, Kind};
+use docket_core::{Engine, Kind};
 
 use crate::exit::Failure;
 use crate::output::escape;
@@ -19,9 +19,11 @@ const LOOK_SELDOM: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 const HELP: &str = "\
-Checks are run in the work tree that it is started in, or that [runner] repository in docket.toml names. It runs what \
-somebody has approved exactly as it is (`docket check approve`), and what [runner] allow lets run without that. Several \
-runners may share one database: each run is made once.
+Checks are run in the work tree that it is started in, or that [runner] repository in docket.toml names. A runner has one \
+work tree, so it makes the checks of one project: the one that is named, or the only one. It makes what was ordered in its \
+own work tree or through a server, and asks about pull requests wherever they were ordered. It runs what somebody has \
+approved exactly as it is (`docket check approve`), and what [runner] allow lets run without that. Several runners may \
+share one database: each run is made once.
 
 Examples:
   docket runner
@@ -40,13 +42,16 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let config = shell.configuration()?;
     let session = shell.session(Access::Write).await?;
     let prover = crate::prover::prover(&config, &shell.around.cwd, &shell.location()?.place)?;
-    let project =
-        if shell.named_project()?.is_some() { ProjectRef::Id(session.project()?.id) } else { ProjectRef::Any };
+    // One work tree is of one project: what others own is not run in it.
+    let project = session.project_ref()?;
+    let taking = Taking::Served(prover.place().cloned());
     let engine = session.engine.telling(Arc::new(Told::default()));
     let root = crate::prover::root(&config, &shell.around.cwd);
     let work = async {
         if args.once {
-            while make_one(&engine, prover.as_ref(), session.caller(), &project).await?.is_some() {}
+            while let Next::Made(_) =
+                engine.make_next_run(prover.as_ref(), &taking, &session.caller().call(), &project).await?
+            {}
             return Ok(());
         }
         crate::output::remark(&format!(
@@ -55,7 +60,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             escape::line(&shell.location()?.place.shown()),
             escape::line(&root.to_string_lossy())
         ));
-        work(&engine, prover.as_ref(), session.caller(), &project).await
+        work(&engine, prover.as_ref(), &taking, session.caller(), &project).await
     };
     // What it is at when it is told to stop waits for another: see `Shell::give_up_runs`.
     tokio::select! {
@@ -65,38 +70,30 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
 }
 
 /// Makes what waits, whenever something does. Ends only with an error that waiting does not mend.
-pub(crate) async fn work(
+async fn work(
     engine: &Engine,
     prover: &dyn Prover,
+    taking: &Taking,
     caller: &Caller,
     project: &ProjectRef,
 ) -> Result<(), Failure> {
     let mut head = 0;
     loop {
         let known = engine.head().await;
-        match make_one(engine, prover, caller, project).await {
-            Ok(Some(_)) => continue,
-            Ok(None) => {}
+        let pause = match engine.make_next_run(prover, taking, &caller.call(), project).await {
+            Ok(Next::Made(_)) => continue,
+            Ok(Next::Nothing { look_again }) => look_again.map_or(LOOK_SELDOM, |pause| pause.min(LOOK_SELDOM)),
             Err(error) if error.kind != Kind::Permanent => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the queue of checks cannot be read");
                 tokio::time::sleep(LOOK_AGAIN).await;
                 continue;
             }
             Err(error) => return Err(error.into()),
-        }
+        };
         head = known.unwrap_or(head);
         // Whatever it was that changed: the next look says whether it matters.
-        let _ = tokio::time::timeout(LOOK_SELDOM, engine.changed(head)).await;
+        let _ = tokio::time::timeout(pause, engine.changed(head)).await;
     }
-}
-
-async fn make_one(
-    engine: &Engine,
-    prover: &dyn Prover,
-    caller: &Caller,
-    project: &ProjectRef,
-) -> Result<Option<Run>, Error> {
-    engine.make_next_run(prover, &caller.call(), project).await
 }
 
 /// Says on standard error what is done, and once for each run that nobody lets run.
@@ -118,7 +115,10 @@ impl Listener for Told {
         let verb = match run.state {
             RunState::Passed => "passed",
             RunState::Failed => "failed",
-            RunState::Queued => "waits for another runner:",
+            RunState::Queued => match run.end {
+                Some(RunEnd::NotMade { passing: false, .. }) => "waits for another runner:",
+                Some(_) | None => "is looked at again:",
+            },
             RunState::Running | RunState::Cancelled | RunState::Lost => "ended",
         };
         crate::output::remark(&format!(

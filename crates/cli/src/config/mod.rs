@@ -23,7 +23,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use docket_core::model::{DegradedMode, KeyPrefix, Name, Slug, Title, Trigger};
-use docket_core::workflow::{Lifecycle, RankBy, ReviewPhase, Schemas, Status, Transitions, WaitsWhen, Workflow};
+use docket_core::workflow::{
+    Lifecycle, RankBy, ReviewPhase, Schemas, Status, Transitions, WaitsWhen, WhenFailed, Workflow,
+};
 use docket_core::{Gate, Invalid};
 use docket_identity::{JwksSettings, Rate, TokenSettings};
 use docket_store_sqlite::Durability;
@@ -116,6 +118,8 @@ pub(crate) struct WorkflowPatch {
     max_depth: Option<u8>,
     gates: Option<BTreeSet<Gate>>,
     waits_when: Option<WaitsWhen>,
+    when_failed: Option<WhenFailed>,
+    check_timeout_default: Option<u32>,
     claims: ClaimsPatch,
     close_parents: Option<Lifecycle>,
     /// All labels, in place of the preset's.
@@ -209,6 +213,8 @@ impl WorkflowPatch {
         set(&mut workflow.max_depth, self.max_depth);
         set(&mut workflow.gates, self.gates);
         set(&mut workflow.waits_when, self.waits_when);
+        set(&mut workflow.when_failed, self.when_failed);
+        set(&mut workflow.check_seconds, self.check_timeout_default);
         set(&mut workflow.claims.ttl_seconds, self.claims.ttl_seconds);
         set(&mut workflow.claims.per_agent, self.claims.per_agent);
         set(&mut workflow.claims.renew_on_write, self.claims.renew_on_write);

@@ -119,6 +119,9 @@ pub(super) fn write_checks(draft: &mut Draft<'_>, id: ItemId, brief: Brief, verb
     if brief.closes_when_shown != before.closes_when_shown {
         data.insert("closesWhenShown".to_owned(), Value::Bool(brief.closes_when_shown));
     }
+    if brief.handed_in_at != before.handed_in_at {
+        data.insert("handedInAt".to_owned(), serde_json::to_value(&brief.handed_in_at).unwrap_or(Value::Null));
+    }
     draft.put_brief(id, brief, verb, None, data);
 }
 
@@ -398,6 +401,9 @@ impl Command for Attest {
         if !closed && self.passed && super::run_end::waits_for_runs(&draft, id)? {
             // Nobody here has looked at the work tree: a runner does, and what is shown then closes it.
             super::run::order_all(&mut draft, id)?;
+        }
+        if !self.passed {
+            super::run_end::return_if_failed(&mut draft, id)?;
         }
         let decision = answer(draft, id)?;
         Ok(match decision {

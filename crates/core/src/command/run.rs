@@ -9,7 +9,7 @@ use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Code, Error, Kind, Reason};
 use crate::limits;
-use crate::model::{Check, Definition, ItemId, ItemRef, Name, Run, RunEnd, RunId, RunState, Timestamp, Verb};
+use crate::model::{Check, Definition, ItemId, ItemRef, Name, Run, RunEnd, RunId, RunState, Taking, Timestamp, Verb};
 use crate::store::{Around, EdgeReach, NoteReach, ProjectRef, RunChange, Scope, Slice};
 
 /// Everything that closing an item looks at, or ordering what it still owes.
@@ -81,6 +81,8 @@ pub struct TakeRun {
     pub runner: Name,
     /// What it may run without anybody's approval.
     pub allowed: Vec<Definition>,
+    /// Which runs it takes: another may have been ordered anew elsewhere since it was seen.
+    pub taking: Taking,
 }
 
 /// Gives up a run that waits or runs.
@@ -143,10 +145,15 @@ impl Command for OrderRuns {
             let open = open_run(seen, id, check);
             let waits = open.is_none_or(|open| open.state_at(draft.now) != RunState::Running);
             let is_new = open.is_none();
-            let mut run = open.cloned().unwrap_or_else(|| ordered(&mut draft, id, index, check, &by));
+            let mut run = match open {
+                Some(open) => open.clone(),
+                None => ordered(&mut draft, id, index, check, &by)?,
+            };
             run.again |= self.again && waits;
             if let Some(runner) = self.runner.as_ref().filter(|_| waits) {
                 before = start(&mut run, runner, draft.now, before);
+                // Whoever asks for it here wants to know of what is here.
+                run.place.clone_from(&call.place);
             }
             if is_new {
                 fresh.push(run.clone());
@@ -175,21 +182,25 @@ fn open_run<'s>(seen: &'s Slice, item: ItemId, check: &Check) -> Option<&'s Run>
     seen.runs.values().find(same)
 }
 
-/// A run of a check that waits for a runner.
-fn ordered(draft: &mut Draft<'_>, item: ItemId, index: usize, check: &Check, by: &Name) -> Run {
-    Run {
+/// A run of a check that waits for a runner, with the time that the project gives it where the check names none.
+fn ordered(draft: &mut Draft<'_>, item: ItemId, index: usize, check: &Check, by: &Name) -> Result<Run, Error> {
+    let project = draft.project_of(draft.expect(item)?)?;
+    Ok(Run {
         id: draft.new_run_id(),
         item,
         check: index,
         desc: check.desc.clone(),
-        kind: check.kind.clone(),
+        kind: check.kind.clone().within(project.workflow.check_seconds),
         definition: check.definition(),
         state: RunState::Queued,
         again: false,
         ordered_by: by.clone(),
         ordered_at: draft.now,
+        place: draft.call.place.clone(),
         runner: None,
         declined: Vec::new(),
+        tries: 0,
+        next_look_at: None,
         started_at: None,
         due_at: None,
         ended_at: None,
@@ -198,23 +209,33 @@ fn ordered(draft: &mut Draft<'_>, item: ItemId, index: usize, check: &Check, by:
         sandbox: None,
         log_bytes: 0,
         log_left_out: 0,
-    }
+    })
 }
 
 /// Queues runs of every check of an item that can be run, in a unit that hands its work in. What failed is made again though
-/// nothing in the work tree changed: what was mended may lie outside of it.
+/// nothing in the work tree changed: what was mended may lie outside of it. All of them are about the work tree that the item was
+/// handed in from, and what waits is looked at now.
 pub(super) fn order_all(draft: &mut Draft<'_>, id: ItemId) -> Result<Vec<Run>, Error> {
-    let checks = draft.brief(id).map(|brief| brief.checks.clone()).unwrap_or_default();
+    let brief = draft.brief(id).cloned().unwrap_or_default();
     let by = draft.call.holder()?.clone();
     let (mut runs, mut fresh) = (Vec::new(), Vec::new());
-    for (index, check) in checks.iter().enumerate().filter(|(_, check)| check.kind.is_runnable()) {
-        if let Some(open) = open_run(draft.seen, id, check) {
-            runs.push(open.clone());
-            continue;
+    for (index, check) in brief.checks.iter().enumerate().filter(|(_, check)| check.kind.is_runnable()) {
+        let open = open_run(draft.seen, id, check);
+        let mut run = match open {
+            Some(open) => open.clone(),
+            None => ordered(draft, id, index, check, &by)?,
+        };
+        if open.is_none() {
+            run.again = check.current().is_some_and(|result| !result.passed);
         }
-        let mut run = ordered(draft, id, index, check, &by);
-        run.again = check.current().is_some_and(|result| !result.passed);
-        fresh.push(run.clone());
+        if run.state_at(draft.now) != RunState::Running {
+            run.place.clone_from(&brief.handed_in_at);
+            (run.tries, run.next_look_at) = (0, None);
+            run.declined.clear();
+        }
+        if open != Some(&run) {
+            fresh.push(run.clone());
+        }
         runs.push(run);
     }
     put_runs(draft, Verb::RunsOrdered, id, &fresh);
@@ -239,7 +260,7 @@ pub(super) fn start(run: &mut Run, runner: &Name, now: Timestamp, before_ms: i64
     run.started_at = Some(now);
     let due = now.as_millis().saturating_add(patience).saturating_add(limits::RUN_GRACE_MS);
     run.due_at = Some(Timestamp::from_millis(due));
-    (run.end, run.ended_at) = (None, None);
+    (run.end, run.ended_at, run.next_look_at) = (None, None, None);
     patience
 }
 
@@ -274,6 +295,10 @@ impl Command for TakeRun {
                 return Err(Error::conflict(Reason::RunEnded, format!("the run is {state} already")));
             }
         }
+        if !self.taking.includes(&run) {
+            let message = "the run waits for a runner in the work tree it was ordered in";
+            return Err(Error::conflict(Reason::RunEnded, message));
+        }
         if seen.looks == 0 {
             let scope = Scope { items: vec![ItemRef::Id(run.item)], ..self.scope(call) };
             return Ok(Decision::Look(Box::new(scope)));
@@ -292,6 +317,9 @@ impl Command for TakeRun {
             return Err(not_approved(&[run.check]));
         }
         start(&mut run, &self.runner, draft.now, 0);
+        if self.taking == Taking::Asked {
+            run.place.clone_from(&call.place);
+        }
         Ok(one(draft, Verb::RunTaken, run))
     }
 }

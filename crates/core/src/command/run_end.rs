@@ -11,11 +11,11 @@ use crate::engine::{Call, Command, Decision, Draft, move_by_engine};
 use crate::error::{Code, Error, Kind, Reason};
 use crate::limits;
 use crate::model::{
-    Authority, Check, CheckResult, CheckStanding, Definition, ItemId, ItemRef, Name, Role, Run, RunEnd, RunId,
-    RunState, Text, Tree, Trigger, Verb,
+    Authority, Check, CheckResult, CheckStanding, Declined, Definition, ItemId, ItemRef, Name, Role, Run, RunEnd,
+    RunId, RunState, Text, Timestamp, Tree, Trigger, Verb,
 };
 use crate::store::{RunChange, Scope, Slice};
-use crate::workflow::Target;
+use crate::workflow::{Target, WhenFailed};
 
 /// What a runner saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -32,6 +32,8 @@ pub struct Report {
     pub tree_changed: bool,
     /// How it was kept apart, as it really was.
     pub sandbox: Option<Name>,
+    /// How long whoever was asked wants to be left alone, in seconds.
+    pub after_seconds: Option<u32>,
 }
 
 /// Ends a run.
@@ -54,7 +56,15 @@ pub struct EndRun {
 impl Report {
     /// That nothing was made of it.
     pub fn undone(end: RunEnd) -> Self {
-        Self { end, log: Text::empty(), log_left_out: 0, tree: None, tree_changed: false, sandbox: None }
+        Self {
+            end,
+            log: Text::empty(),
+            log_left_out: 0,
+            tree: None,
+            tree_changed: false,
+            sandbox: None,
+            after_seconds: None,
+        }
     }
 }
 
@@ -85,12 +95,22 @@ impl Command for EndRun {
         }
         let id = run.item;
         self.begin_next(&mut draft, seen);
-        let undone = matches!(self.report.end, RunEnd::Cancelled | RunEnd::NotMade { .. });
+        let undone = match self.report.end {
+            RunEnd::Cancelled | RunEnd::NotMade { .. } => true,
+            // Nobody waits for it but the item that was handed in: otherwise whoever asked knows enough.
+            RunEnd::NotYet { .. } => self.back && is_handed_in(&draft, id)?,
+            RunEnd::Exited { .. }
+            | RunEnd::Signalled { .. }
+            | RunEnd::TimedOut
+            | RunEnd::NotStarted { .. }
+            | RunEnd::Fact { .. }
+            | RunEnd::Unchanged { .. } => false,
+        };
         let (log, log_left_out) = (self.report.log.clone(), self.report.log_left_out);
         run.log_bytes = log.as_str().len() as u64;
         run.log_left_out = log_left_out;
         if undone && self.back {
-            self.give_back(&mut run);
+            self.give_back(&mut run, draft.now);
             record(&mut draft, Verb::RunsOrdered, id, std::slice::from_ref(&run));
             draft.put_run(RunChange { run: run.clone(), log: Some(log) });
             return Ok(Decision::done(draft.finish(), RunsSet { item: id, runs: vec![run], closed: false }));
@@ -109,6 +129,9 @@ impl Command for EndRun {
         draft.put_run(RunChange { run: run.clone(), log: Some(log) });
         let look = Look { tree: run.tree.clone(), since: run.ordered_at };
         let closed = close_if_shown(&mut draft, id, Some(look))?;
+        if run.state == RunState::Failed {
+            return_if_failed(&mut draft, id)?;
+        }
         Ok(Decision::done(draft.finish(), RunsSet { item: id, runs: vec![run], closed }))
     }
 }
@@ -123,17 +146,38 @@ impl EndRun {
         put_runs(draft, Verb::RunTaken, next.item, std::slice::from_ref(&next));
     }
 
-    /// The run waits again, for somebody else where this runner could not make it.
-    fn give_back(&self, run: &mut Run) {
+    /// The run waits again: for somebody else where this runner cannot make it, for another day where nothing is known yet.
+    fn give_back(&self, run: &mut Run, now: Timestamp) {
         run.state = RunState::Queued;
         (run.runner, run.started_at, run.due_at, run.end) = (None, None, None, None);
-        if matches!(self.report.end, RunEnd::NotMade { .. }) {
-            run.end = Some(self.report.end.clone());
-            if run.declined.len() >= limits::DECLINED {
-                run.declined.remove(0);
+        match self.report.end {
+            RunEnd::NotMade { passing, .. } => {
+                let until = passing.then(|| self.next_look(run, now));
+                run.declined.retain(|declined| declined.runner != self.runner);
+                if run.declined.len() >= limits::DECLINED {
+                    run.declined.remove(0);
+                }
+                run.declined.push(Declined { runner: self.runner.clone(), until });
             }
-            run.declined.push(self.runner.clone());
+            RunEnd::NotYet { .. } => run.next_look_at = Some(self.next_look(run, now)),
+            RunEnd::Cancelled
+            | RunEnd::Exited { .. }
+            | RunEnd::Signalled { .. }
+            | RunEnd::TimedOut
+            | RunEnd::NotStarted { .. }
+            | RunEnd::Fact { .. }
+            | RunEnd::Unchanged { .. } => return,
         }
+        run.end = Some(self.report.end.clone());
+    }
+
+    /// When it is worth to look again: later each time, and not before whoever is asked wants to be asked.
+    fn next_look(&self, run: &mut Run, now: Timestamp) -> Timestamp {
+        let doubled = limits::RUN_PAUSE_MS.saturating_mul(1 << run.tries.min(16));
+        let asked = self.report.after_seconds.unwrap_or(0).min(limits::RUN_PAUSE_ASKED_SECONDS);
+        let pause = doubled.min(limits::RUN_PAUSE_MOST_MS).max(i64::from(asked) * 1000);
+        run.tries = run.tries.saturating_add(1);
+        Timestamp::from_millis(now.as_millis().saturating_add(pause))
     }
 
     fn passed(&self, draft: &Draft<'_>, item: ItemId) -> bool {
@@ -153,7 +197,8 @@ impl EndRun {
             | RunEnd::TimedOut
             | RunEnd::Cancelled
             | RunEnd::NotStarted { .. }
-            | RunEnd::NotMade { .. } => false,
+            | RunEnd::NotMade { .. }
+            | RunEnd::NotYet { .. } => false,
         }
     }
 
@@ -193,20 +238,39 @@ impl EndRun {
 
 /// Closes an item that was handed in, when everything is shown. The gates decide, as for anybody.
 pub(super) fn close_if_shown(draft: &mut Draft<'_>, id: ItemId, look: Option<Look>) -> Result<bool, Error> {
-    let handed_in = draft.brief(id).is_some_and(|brief| brief.closes_when_shown);
-    if !handed_in || draft.expect(id)?.role != Role::Review {
+    if !is_handed_in(draft, id)? {
         return Ok(false);
     }
     draft.look(id, look);
     Ok(move_by_engine(draft, id, &Target::Trigger(Trigger::Complete))?.is_ok())
 }
 
+/// Takes an item that was handed in, and of which a check has failed, back to work, where its workflow says so. What keeps it
+/// from there keeps it in review.
+pub(super) fn return_if_failed(draft: &mut Draft<'_>, id: ItemId) -> Result<(), Error> {
+    let project = draft.project_of(draft.expect(id)?)?;
+    let work = project.workflow.first_of(Role::Work);
+    let Some(work) = work.filter(|_| project.workflow.when_failed == WhenFailed::Returns) else { return Ok(()) };
+    if is_handed_in(draft, id)? {
+        let target = Target::Status(work.name.clone());
+        // Refused or not: the failure is on record.
+        let _ = move_by_engine(draft, id, &target)?;
+    }
+    Ok(())
+}
+
+/// Whether an item was handed in, and waits in review until it is shown.
+fn is_handed_in(draft: &Draft<'_>, id: ItemId) -> Result<bool, Error> {
+    let handed_in = draft.brief(id).is_some_and(|brief| brief.closes_when_shown);
+    Ok(handed_in && draft.expect(id)?.role == Role::Review)
+}
+
 /// Whether an item was handed in and nothing is missing but checks that a runner makes.
 pub(super) fn waits_for_runs(draft: &Draft<'_>, id: ItemId) -> Result<bool, Error> {
-    let in_review = draft.expect(id)?.role == Role::Review;
+    let handed_in = is_handed_in(draft, id)?;
     Ok(draft.brief(id).is_some_and(|brief| {
         let (run, said): (Vec<&Check>, Vec<&Check>) = brief.checks.iter().partition(|check| check.kind.is_runnable());
         let holds = |check: &&Check| check.standing() == CheckStanding::Pass;
-        in_review && brief.closes_when_shown && !run.is_empty() && said.iter().all(holds)
+        handed_in && !run.is_empty() && said.iter().all(holds)
     }))
 }

@@ -139,7 +139,8 @@ pub(super) fn hand_in(draft: &mut Draft<'_>, id: ItemId, fence: Option<Fence>) -
 
 /// Has an item in review close when everything it owes is shown, and orders the runs that show it.
 pub(super) fn have_shown(draft: &mut Draft<'_>, id: ItemId) -> Result<Vec<Run>, Error> {
-    let handed_in = Brief { closes_when_shown: true, ..draft.brief(id).cloned().unwrap_or_default() };
+    let handed_in_at = draft.call.place.clone();
+    let handed_in = Brief { closes_when_shown: true, handed_in_at, ..draft.brief(id).cloned().unwrap_or_default() };
     write_checks(draft, id, handed_in, Verb::ChecksSet, Map::new());
     order_all(draft, id)
 }

@@ -36,6 +36,8 @@ pub struct Call {
     pub results: BTreeMap<ItemId, u64>,
     /// What runs without anybody's approval, because the operator says so. The engine puts its own here.
     pub allowed: Allowed,
+    /// The work tree that the call comes from, where it comes from one. The engine that can see it says so.
+    pub place: Option<Name>,
     /// Randomness for the ids that the request makes.
     pub seed: u128,
 }
@@ -54,6 +56,7 @@ impl Call {
             looks: BTreeMap::new(),
             results: BTreeMap::new(),
             allowed: Allowed::Nothing,
+            place: None,
             seed,
         }
     }

@@ -24,7 +24,7 @@ use crate::checks::Allowed;
 use crate::error::{Code, Error, Reason};
 use crate::knowledge::Library;
 use crate::limits;
-use crate::model::ItemRef;
+use crate::model::{ItemRef, Name};
 use crate::prove::{Held, Listener, Runs, Silence};
 use crate::query::WaitingRoom;
 use crate::store::{ProjectRef, Store, StoreError};
@@ -71,10 +71,15 @@ impl Engine {
         self.runs.as_ref().map_or(&Allowed::Nothing, Runs::allowed)
     }
 
+    /// The work tree that checks are run in by this process, if there is one.
+    pub(crate) fn place(&self) -> Option<&Name> {
+        self.runs.as_ref().and_then(Runs::place)
+    }
+
     /// Runs a command: what it answers is durable, or it answers an error and nothing has changed.
     pub async fn run<C: Command>(&self, call: Call, command: C) -> Result<C::Output, Error> {
-        let allowed = self.allowed().clone();
-        let call = Call { access: Arc::clone(&self.access), runs_checks: self.runs.is_some(), allowed, ..call };
+        let (allowed, place) = (self.allowed().clone(), self.place().cloned());
+        let call = Call { access: Arc::clone(&self.access), runs_checks: self.runs.is_some(), allowed, place, ..call };
         let principal = call.principal.clone();
         let done = self.run_proving(call, Arc::new(command)).await;
         if let Err(error) = &done

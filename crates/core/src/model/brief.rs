@@ -237,6 +237,9 @@ pub struct Brief {
     /// Whether the work was handed in, and is done as soon as everything is shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closes_when_shown: bool,
+    /// The work tree that it was handed in from: what shows it is made there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_in_at: Option<Name>,
 }
 
 impl Brief {
@@ -268,6 +271,7 @@ impl Brief {
             last_criterion: self.last_criterion,
             checks: self.checks.clone(),
             closes_when_shown: self.closes_when_shown,
+            handed_in_at: self.handed_in_at.clone(),
             ..Self::default()
         }
     }

@@ -143,6 +143,15 @@ impl CheckKind {
         }
     }
 
+    /// The same with a time of its own: this one, where it names none.
+    #[must_use]
+    pub fn within(mut self, usual: u32) -> Self {
+        if let Self::Command { timeout_seconds, .. } = &mut self {
+            timeout_seconds.get_or_insert(usual);
+        }
+        self
+    }
+
     /// How long it may take.
     pub fn timeout_seconds(&self) -> u32 {
         match self {

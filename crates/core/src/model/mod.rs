@@ -38,7 +38,7 @@ pub use knowledge::{Entry, EntryLink, EntryTie, Review, Source};
 pub use note::{Note, NoteHead};
 pub use project::{KeyPrefix, Project, Slug};
 pub use role::{Outcome, Role, Trigger};
-pub use run::{Run, RunEnd, RunState};
+pub use run::{Declined, Run, RunEnd, RunState, Taking, Turn};
 pub use session::{Health, Progress, Runtime, Session, SessionState};
 pub use talk::{Comment, Link, Question, QuestionState, Url};
 pub use text::{Complexity, Name, Summary, Tag, Text, Title};

@@ -93,11 +93,22 @@ pub enum RunEnd {
     NotStarted {
         /// Why.
         why: Text,
+        /// The same as a word that stays the same, such as `outside_worktree`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<Name>,
     },
     /// The runner could not make it, and nothing is known of the check: its repository or what it would ask is not there.
     NotMade {
         /// Why.
         why: Text,
+        /// Whether the same runner may do better later: what it would ask does not answer at the moment.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        passing: bool,
+    },
+    /// A fact outside is not decided yet: a pull request is open. What was handed in is looked at again.
+    NotYet {
+        /// What was seen.
+        seen: Text,
     },
     /// A fact outside is so, or is not.
     Fact {
@@ -121,12 +132,25 @@ impl fmt::Display for RunEnd {
             Self::Signalled { signal } => write!(f, "signal {signal}"),
             Self::TimedOut => f.write_str("timed out"),
             Self::Cancelled => f.write_str("cancelled"),
-            Self::NotStarted { why } => write!(f, "not started: {}", why.as_str()),
-            Self::NotMade { why } => write!(f, "could not be made: {}", why.as_str()),
-            Self::Fact { seen, .. } => f.write_str(seen.as_str()),
+            Self::NotStarted { why, code: Some(code) } => write!(f, "not started: {} ({code})", why.as_str()),
+            Self::NotStarted { why, code: None } => write!(f, "not started: {}", why.as_str()),
+            Self::NotMade { why, .. } => write!(f, "could not be made: {}", why.as_str()),
+            Self::Fact { seen, .. } | Self::NotYet { seen } => f.write_str(seen.as_str()),
             Self::Unchanged { since } => write!(f, "unchanged since run {since}"),
         }
     }
+}
+
+/// A runner that could not make a run.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Declined {
+    /// The runner.
+    pub runner: Name,
+    /// When it tries again; it does not, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
 }
 
 /// One making of a check, now or in the past.
@@ -158,12 +182,21 @@ pub struct Run {
     pub ordered_by: Name,
     /// When.
     pub ordered_at: Timestamp,
+    /// The work tree that it was ordered in, and is about; none where it was ordered by a server, which has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Name>,
     /// Who makes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner: Option<Name>,
-    /// Runners that tried and could not make it: it waits for another.
+    /// Runners that tried and could not make it: it waits for another, or for their next try.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub declined: Vec<Name>,
+    pub declined: Vec<Declined>,
+    /// How often it was tried, and nothing was known after it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tries: u32,
+    /// When it is looked at again, where what it is about was not decided yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_look_at: Option<Timestamp>,
     /// Since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
@@ -199,4 +232,66 @@ impl Run {
             state => state,
         }
     }
+
+    /// When a runner may take it, at a time: not what another is at, what it could not make, or what is looked at later.
+    pub fn turn(&self, runner: &Name, now: Timestamp) -> Turn {
+        let declined = self.declined.iter().find(|declined| declined.runner == *runner);
+        let later = match (self.state_at(now), declined) {
+            (RunState::Passed | RunState::Failed | RunState::Cancelled, _)
+            | (_, Some(Declined { until: None, .. })) => {
+                return Turn::Never;
+            }
+            (RunState::Running, _) => self.due_at.map(|due| Timestamp::from_millis(due.as_millis().saturating_add(1))),
+            (RunState::Queued | RunState::Lost, declined) => {
+                self.next_look_at.max(declined.and_then(|declined| declined.until))
+            }
+        };
+        match later {
+            Some(at) if at > now => Turn::At(at),
+            Some(_) | None => Turn::Now,
+        }
+    }
+}
+
+/// When somebody may take a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// At once.
+    Now,
+    /// Not before this time.
+    At(Timestamp),
+    /// It is left to others.
+    Never,
+}
+
+/// Which runs somebody takes. What a command shows is about the work tree it was ordered in, so nobody makes it elsewhere
+/// unasked; a pull request is the same from everywhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Taking {
+    /// The one that is named: somebody asked for it here, and it is about this place from now on.
+    Asked,
+    /// Those that were ordered in this work tree; those that were ordered in none, where there is none here.
+    Own(Option<Name>),
+    /// These, those that were ordered in none, and pull requests wherever they were ordered: for a runner beside a server.
+    Served(Option<Name>),
+}
+
+impl Taking {
+    /// Whether it includes a run.
+    pub fn includes(&self, run: &Run) -> bool {
+        match self {
+            Self::Asked => true,
+            Self::Own(place) => run.place == *place,
+            Self::Served(place) => {
+                let is_about_files = matches!(run.kind, CheckKind::Command { .. });
+                run.place == *place || run.place.is_none() || !is_about_files
+            }
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

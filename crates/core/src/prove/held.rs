@@ -2,6 +2,7 @@
 //! as lost.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::command::{EndRun, Report};
@@ -11,7 +12,11 @@ use crate::model::{Definition, Name, Run, RunEnd, RunId};
 
 /// The runs that are being made by clones of one engine.
 #[derive(Debug, Default)]
-pub(crate) struct Held(Mutex<BTreeMap<RunId, Holding>>);
+pub(crate) struct Held {
+    runs: Mutex<BTreeMap<RunId, Holding>>,
+    /// How many have begun to see to what waits: only the last of them goes on doing so.
+    keepers: AtomicU64,
+}
 
 #[derive(Clone, Debug)]
 struct Holding {
@@ -37,8 +42,18 @@ impl Held {
         Hold { held: self, run: run.id }
     }
 
+    /// Another begins to see to what waits; the number tells whether it still is the last.
+    pub(crate) fn keep(&self) -> u64 {
+        self.keepers.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Whether nobody began to see to what waits after this one.
+    pub(crate) fn is_keeper(&self, number: u64) -> bool {
+        self.keepers.load(Ordering::Relaxed) == number
+    }
+
     fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<RunId, Holding>) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.runs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn take(&self, all: bool) -> Vec<(RunId, Holding)> {

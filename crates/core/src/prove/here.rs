@@ -12,7 +12,7 @@ use crate::command::{EndRun, OrderRuns, Report, RunsOrdered, TakeRun};
 use crate::engine::{Call, Engine};
 use crate::error::{Error, Reason};
 use crate::limits;
-use crate::model::{Check, CheckStanding, Definition, ItemRef, Run, RunId, RunState, Timestamp};
+use crate::model::{Check, CheckStanding, Definition, ItemRef, Run, RunId, RunState, Taking, Timestamp};
 use crate::store::{ProjectRef, Scope};
 
 /// A run that this process makes.
@@ -213,7 +213,8 @@ impl Engine {
                     .await?;
                 }
                 RunState::Queued | RunState::Lost => {
-                    let take = TakeRun { run: run.id, runner: prover.name().clone(), allowed: allowed.clone() };
+                    let (runner, allowed) = (prover.name().clone(), allowed.clone());
+                    let take = TakeRun { run: run.id, runner, allowed, taking: Taking::Asked };
                     match self.run_alone(call, take, step).await {
                         Ok(taken) => {
                             let run = taken.runs.into_iter().next().unwrap_or_else(|| run.clone());

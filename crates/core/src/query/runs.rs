@@ -97,6 +97,16 @@ impl Engine {
         Ok(run)
     }
 
+    /// The end of what a run said: what failed is mostly said last.
+    pub async fn log_tail(&self, id: RunId, most: usize) -> Result<LogPage, Error> {
+        let run = self.really_made(id).await?;
+        let log = self.store().run_log(run.id, &self.access().projects).await?.unwrap_or_default();
+        let start = log.ceil_char_boundary(log.len().saturating_sub(most.clamp(4, limits::LOG_PAGE_BYTES)));
+        let text = log.get(start..).unwrap_or_default().to_owned();
+        let truncated = run.log_left_out > 0;
+        Ok(LogPage { run, text, offset: start, truncated, has_more: false, next_offset: None })
+    }
+
     /// A part of what a run said, from an offset in bytes. Parts end at whole characters. A run that was not made because
     /// nothing had changed says what the one before it said.
     pub async fn log_of(&self, id: RunId, offset: usize, most: usize) -> Result<LogPage, Error> {

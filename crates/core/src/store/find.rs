@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ProjectRef, ScanRows, Visible};
 use crate::model::{
-    Complexity, Item, ItemId, Name, Priority, Role, SessionId, SessionState, Tag, Timestamp, Title, Verb,
+    Complexity, Item, ItemId, Name, Priority, Role, RunId, SessionId, SessionState, Tag, Timestamp, Title, Verb,
 };
 
 /// Whether and how an item is claimed.
@@ -291,6 +291,8 @@ pub struct RunFilter {
     pub item: Option<ItemId>,
     /// Only those that wait or run, the oldest first.
     pub open_only: bool,
+    /// Only those that were ordered after this one, in a list of those that wait or run.
+    pub after: Option<RunId>,
     /// How many are passed over.
     pub offset: usize,
     /// How many are shown.

@@ -152,6 +152,7 @@ pub fn brief(objective: &str) -> Brief {
         // Not approved: that is for each database to say.
         checks: vec![Check { approved: None, ..check("tests \"pass\"", "true") }],
         closes_when_shown: false,
+        handed_in_at: None,
     }
 }
 
@@ -195,7 +196,10 @@ pub fn run(item: &Item, state: RunState) -> Run {
         again: false,
         ordered_by: name("ada"),
         ordered_at: Timestamp::from_millis(14),
+        place: None,
         declined: Vec::new(),
+        tries: 0,
+        next_look_at: None,
         runner: None,
         started_at: None,
         due_at: None,

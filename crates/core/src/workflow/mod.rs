@@ -70,6 +70,18 @@ pub enum WaitsWhen {
     Leaving,
 }
 
+/// What becomes of work that was handed in and does not hold.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenFailed {
+    /// It stays in review, until somebody mends it and hands it in again.
+    #[default]
+    Stays,
+    /// It goes back to work, nobody's: whoever looks for work finds it again.
+    Returns,
+}
+
 /// How long and how many leases there may be.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,6 +149,12 @@ pub struct Workflow {
     /// Which moves the gate `dependencies` looks at.
     #[serde(default)]
     pub waits_when: WaitsWhen,
+    /// What becomes of work that was handed in when one of its checks fails.
+    #[serde(default)]
+    pub when_failed: WhenFailed,
+    /// How long a check may take that does not say so, in seconds.
+    #[serde(default = "check_seconds")]
+    pub check_seconds: u32,
     /// Leases.
     pub claims: ClaimRules,
     /// What closing the last child does to its parent when no schema says otherwise.
@@ -222,10 +240,23 @@ impl Workflow {
         if self.claims.ttl_seconds > *limits::LEASE_SECONDS.end() {
             return bad(format!("has leases longer than {} seconds", limits::LEASE_SECONDS.end()));
         }
+        let range = limits::CHECK_SECONDS_ALLOWED;
+        if !range.contains(&self.check_seconds) {
+            return bad(format!(
+                "gives checks {} seconds, not {} to {}",
+                self.check_seconds,
+                range.start(),
+                range.end()
+            ));
+        }
         Ok(())
     }
 }
 
 const fn yes() -> bool {
     true
+}
+
+const fn check_seconds() -> u32 {
+    limits::CHECK_SECONDS
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClaimRules, Lifecycle, RankBy, ReviewPhase, Status, Transitions, WaitsWhen, Workflow};
+use super::{ClaimRules, Lifecycle, RankBy, ReviewPhase, Status, Transitions, WaitsWhen, WhenFailed, Workflow};
 use crate::error::{Gate, Invalid, Reason, echo};
+use crate::limits;
 use crate::model::{Name, Outcome, Role, Trigger};
 
 /// Names come from this file alone, so a bad one is found by the test that builds every preset.
@@ -62,6 +63,8 @@ impl Workflow {
             max_depth: 8,
             waits_when: WaitsWhen::Forward,
             gates: BTreeSet::from([Gate::Dependencies, Gate::Notes, Gate::Criteria, Gate::Checks, Gate::Descendants]),
+            when_failed: WhenFailed::Stays,
+            check_seconds: limits::CHECK_SECONDS,
             claims: ClaimRules::default(),
             close_parents: Lifecycle::Auto,
             labels: BTreeMap::new(),
@@ -92,21 +95,23 @@ impl Workflow {
     }
 
     /// Ready, in progress, in review where somebody must look, done. Ready work under a live claim is what its surface calls
-    /// claimed: a lease that runs out gives it back by itself. An agent may hold any number of tasks.
+    /// claimed: a lease that runs out gives it back by itself. An agent may hold any number of tasks. Only what is to be done is
+    /// claimed: ready work, and work that was begun and left, also because a check of it failed.
     pub fn execution() -> Self {
         Self {
             preset: name("execution"),
             statuses: vec![
                 status("ready", Role::Queue),
                 status("in_progress", Role::Work),
-                status("needs_review", Role::Review),
+                Status { claimable: false, ..status("needs_review", Role::Review) },
                 ended("done", Outcome::Success),
                 ended("cancelled", Outcome::Cancelled),
-                status("blocked", Role::Blocked),
+                Status { claimable: false, ..status("blocked", Role::Blocked) },
             ],
             initial: name("ready"),
             reopened: name("ready"),
             parked: None,
+            when_failed: WhenFailed::Returns,
             claims: ClaimRules { per_agent: 0, ..ClaimRules::default() },
             ranking: vec![RankBy::Priority],
             ..Self::standard()
@@ -166,6 +171,8 @@ impl Workflow {
             max_depth: 3,
             gates: BTreeSet::from([Gate::Dependencies, Gate::Notes]),
             waits_when: WaitsWhen::Forward,
+            when_failed: WhenFailed::Stays,
+            check_seconds: limits::CHECK_SECONDS,
             claims: ClaimRules::default(),
             close_parents: Lifecycle::Auto,
             labels: BTreeMap::from([

@@ -7,8 +7,8 @@ use docket_core::command::{
 };
 use docket_core::engine::Call;
 use docket_core::model::{
-    Authority, CheckKind, CheckStanding, CriterionId, Folder, ItemId, Role, Run, RunEnd, RunState, Standing, Text,
-    Timestamp, Tree, Trigger, VerificationKind,
+    Authority, CheckKind, CheckStanding, CriterionId, Folder, ItemId, Role, Run, RunEnd, RunState, Standing, Taking,
+    Text, Timestamp, Tree, Trigger, VerificationKind,
 };
 use docket_core::testing::{World, name, title};
 use docket_core::workflow::{Target, Workflow};
@@ -90,6 +90,7 @@ pub(crate) fn report(end: RunEnd, on: Option<&str>) -> Report {
         tree: on.map(tree),
         tree_changed: false,
         sandbox: Some(name("none")),
+        after_seconds: None,
     }
 }
 
@@ -216,7 +217,7 @@ fn only_exit_zero_passes() {
         (RunEnd::Exited { code: 1 }, false),
         (RunEnd::Signalled { signal: 9 }, false),
         (RunEnd::TimedOut, false),
-        (RunEnd::NotStarted { why: text("no shell") }, false),
+        (RunEnd::NotStarted { why: text("no shell"), code: None }, false),
         (RunEnd::Fact { holds: true, seen: text("merged") }, true),
         (RunEnd::Fact { holds: false, seen: text("open") }, false),
     ] {
@@ -254,7 +255,7 @@ fn nobody_runs_what_nobody_let_run() {
     let submitted = scene.world.run(&call, &submit(item, None)).expect("it may wait");
     assert_eq!(submitted.unapproved, [0], "it is said what it waits for");
     let waiting = submitted.runs[0].clone();
-    let take = TakeRun { run: waiting.id, runner: name("there"), allowed: vec![] };
+    let take = TakeRun { run: waiting.id, runner: name("there"), allowed: vec![], taking: Taking::Asked };
     assert_eq!(scene.world.run(&call, &take).expect_err("not approved").reason, Reason::CheckNotApproved);
     let approve = ApproveChecks { project: World::project(), item: item.into(), only: vec![0], expected_version: None };
     let own = scene.world.run(&call, &approve).expect_err("its author");
@@ -399,7 +400,7 @@ fn work_that_is_handed_in_closes_when_it_is_shown() {
             VerificationKind::Command => {
                 let run = submitted.runs.first().expect("a run that waits").clone();
                 let allowed = vec![run.definition.clone()];
-                let take = TakeRun { run: run.id, runner: name("here"), allowed };
+                let take = TakeRun { run: run.id, runner: name("here"), allowed, taking: Taking::Asked };
                 scene.world.run(&call, &take).expect("taken");
                 let closed = end(&mut scene, &run, RunEnd::Exited { code: 0 }, Some(BEFORE)).expect("ended");
                 assert!(closed);

@@ -13,6 +13,7 @@ mod moves;
 mod notes;
 mod progress;
 mod proving;
+mod queue;
 mod scene;
 mod sessions;
 mod whose_word;

@@ -215,3 +215,29 @@ fn what_a_person_asked_for_can_be_reviewed_at_once() {
     scene.advance_as(item, Trigger::Complete, Some("bob")).expect("nobody's lease stands in the way");
     assert_eq!(scene.get(item).role, Role::Terminal);
 }
+
+#[test]
+fn only_what_is_to_be_done_is_taken() {
+    let (mut scene, item) = owing(vec![CheckKind::Manual]);
+    scene.must(item, Trigger::Block);
+    let aside = scene.take(item, "bob").expect_err("put aside");
+    assert_eq!(aside.reason, Reason::NotReady);
+    scene.must(item, Trigger::Resume);
+    scene.take(item, "ann").expect("taken");
+    scene.say(item, "ann", Stage::Review, None, true).expect("handed over");
+    let shown = scene.take(item, "bob").expect_err("it is to be shown, not to be done");
+    assert_eq!(shown.reason, Reason::NotReady);
+    // Found wanting it is work again, and anybody's.
+    let call = scene.world.call(None);
+    let (project, item_ref) = (World::project(), item.into());
+    let (check, passed, note, tree, expected_version) = (0, false, None, None, None);
+    let no = Attest { project, item: item_ref, check, passed, note, tree, expected_version };
+    scene.world.run(&call, &no).expect("a no");
+    assert_eq!(scene.get(item).role, Role::Work);
+    scene.take(item, "bob").expect("found again");
+    // So is what its holder left in the middle.
+    let ends = scene.get(item).claim.as_ref().and_then(|claim| claim.expires_at).expect("a lease");
+    scene.world.now = ends.plus_seconds(1);
+    scene.take(item, "cid").expect("abandoned");
+    scene.world.check();
+}

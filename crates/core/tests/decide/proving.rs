@@ -7,7 +7,8 @@ use docket_core::command::{
 };
 use docket_core::engine::Call;
 use docket_core::model::{
-    Authority, CheckStanding, CriterionId, Definition, ItemId, Role, Run, RunEnd, RunState, Timestamp, Trigger,
+    Authority, CheckStanding, CriterionId, Declined, Definition, ItemId, Role, Run, RunEnd, RunState, Taking,
+    Timestamp, Trigger,
 };
 use docket_core::testing::{World, name, title};
 use docket_core::workflow::Target;
@@ -37,7 +38,8 @@ fn ordered(scene: &mut Scene, item: ItemId, runner: Option<&str>) -> RunsOrdered
 
 fn take(scene: &mut Scene, run: &Run, runner: &str) -> Result<Run, Error> {
     let call = scene.world.call(None);
-    let take = TakeRun { run: run.id, runner: name(runner), allowed: vec![run.definition.clone()] };
+    let take =
+        TakeRun { run: run.id, runner: name(runner), allowed: vec![run.definition.clone()], taking: Taking::Asked };
     scene.world.run(&call, &take).map(|mut taken| taken.runs.remove(0))
 }
 
@@ -126,7 +128,7 @@ fn what_a_runner_cannot_make_says_nothing_of_the_check_and_waits_for_another() {
     run_all(&mut scene, item, &[0], Some(BEFORE));
     let waiting = ordered(&mut scene, item, None).runs.remove(0);
     let run = take(&mut scene, &waiting, "here").expect("taken");
-    let why = RunEnd::NotMade { why: text("the repository /gone cannot be opened") };
+    let why = RunEnd::NotMade { why: text("the repository /gone cannot be opened"), passing: false };
     let call = scene.world.call(None);
     let definition = run.definition.clone();
     let not_made = |back| EndRun {
@@ -139,7 +141,10 @@ fn what_a_runner_cannot_make_says_nothing_of_the_check_and_waits_for_another() {
     };
     scene.world.run(&call, &not_made(true)).expect("told");
     let told = &scene.world.runs[&run.id];
-    assert_eq!((told.state, &told.declined, &told.end), (RunState::Queued, &vec![name("here")], &Some(why.clone())));
+    assert_eq!(
+        (told.state, &told.declined, &told.end),
+        (RunState::Queued, &vec![Declined { runner: name("here"), until: None }], &Some(why.clone()))
+    );
     assert_eq!(scene.world.briefs[&item].checks[0].standing(), CheckStanding::Pass, "it is not red for that");
     let taken = take(&mut scene, &waiting, "there").expect("by another");
     assert_eq!(taken.end, None);
@@ -315,7 +320,7 @@ fn a_word_that_closes_says_so_and_a_no_asks_for_mending() {
 fn what_failed_without_a_tree_has_failed_and_is_not_stale() {
     let (mut scene, item) = checked(vec![command("one")]);
     let run = order(&mut scene, item, vec![], Some("here")).expect("a run").remove(0);
-    end(&mut scene, &run, RunEnd::NotStarted { why: text("no such folder") }, None).expect("ended");
+    end(&mut scene, &run, RunEnd::NotStarted { why: text("no such folder"), code: None }, None).expect("ended");
     let refused = close(&mut scene, item, saw(BEFORE)).expect_err("it failed");
     assert_eq!(unshown(&refused), [(0, CheckStanding::Fail)]);
     // A pass that changed the tree counts for nothing, and says why.
@@ -383,7 +388,8 @@ fn a_failing_check_leaves_what_was_handed_in_in_review() {
     let call = scene.world.call(None);
     let submit = submit(item, None);
     let run = scene.world.run(&call, &submit).expect("handed in").runs.remove(0);
-    let take = TakeRun { run: run.id, runner: name("here"), allowed: vec![run.definition.clone()] };
+    let take =
+        TakeRun { run: run.id, runner: name("here"), allowed: vec![run.definition.clone()], taking: Taking::Asked };
     scene.world.run(&call, &take).expect("taken");
     assert!(!end(&mut scene, &run, RunEnd::Exited { code: 1 }, Some(BEFORE)).expect("ended"));
     assert_eq!(scene.get(item).role, Role::Review);

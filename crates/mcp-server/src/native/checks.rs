@@ -197,11 +197,15 @@ fn run_row(run: &Run) -> Split {
         Some(RunEnd::Signalled { signal }) => row.say("signal", signal),
         Some(RunEnd::TimedOut) => row.say("timedOut", true),
         Some(RunEnd::Unchanged { since }) => row.say("unchangedSince", since),
-        Some(RunEnd::NotStarted { why }) => row.quote("notStarted", why),
-        Some(RunEnd::NotMade { why }) => row.quote("notMade", why),
-        Some(RunEnd::Fact { seen, .. }) => row.quote("seen", seen),
+        Some(RunEnd::NotStarted { why, code }) => {
+            row.say("code", code);
+            row.quote("notStarted", why);
+        }
+        Some(RunEnd::NotMade { why, .. }) => row.quote("notMade", why),
+        Some(RunEnd::Fact { seen, .. } | RunEnd::NotYet { seen }) => row.quote("seen", seen),
         Some(RunEnd::Cancelled) | None => {}
     }
+    row.say("nextLookAt", run.next_look_at);
     row.say("tree", &run.tree);
     row.say("sandbox", &run.sandbox);
     row.say("logBytes", Some(run.log_bytes).filter(|bytes| *bytes > 0));

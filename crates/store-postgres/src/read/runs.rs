@@ -50,6 +50,10 @@ pub(crate) async fn read_runs(link: &mut Link, filter: &RunFilter) -> Result<Vec
     }
     let order = if filter.open_only {
         let _ = write!(fits, " AND {OPEN_RUNS}");
+        if let Some(after) = filter.after {
+            let after = script.uuid(Uuid::from_u128(after.0.0));
+            let _ = write!(fits, " AND r.id > {after}");
+        }
         "r.id"
     } else {
         "r.id DESC"

@@ -6,7 +6,7 @@ use docket_core::store::{Around, EdgeReach, ProjectRef, Slice};
 use serde_json::{Map, Value, json};
 
 use super::args::task_id;
-use super::{provenance, who};
+use super::{proof, provenance, who};
 use crate::answer::Answer;
 use crate::session::Session;
 
@@ -26,6 +26,7 @@ pub(super) async fn whole_of(session: &Session, item: &ItemRef) -> Result<Answer
     let item = seen.resolve(item)?;
     let assignees = who::assignees(session, std::iter::once(item), seen.now).await?;
     let mut task = fields(&seen, item, assignees.get(&item.id))?;
+    task.insert("checks".to_owned(), Value::Array(proof::checks(session, &seen, item).await));
     let told = provenance::of(session, item.id).await?;
     task.insert("provenance".to_owned(), Value::Array(told.entries));
     if told.cut {
@@ -67,10 +68,11 @@ fn fields(seen: &Slice, item: &Item, assignee: Option<&String>) -> Result<Map<St
 /// The checks of a task. What was made of something else by now is as good as not made.
 fn checks(seen: &Slice, item: &Item) -> Vec<Value> {
     let checks = seen.briefs.get(&item.id).map_or(&[][..], |brief| brief.checks.as_slice());
-    checks.iter().map(check).collect()
+    checks.iter().map(|known| Value::Object(check(known))).collect()
 }
 
-fn check(check: &Check) -> Value {
+/// One check, without what its run said.
+pub(super) fn check(check: &Check) -> Map<String, Value> {
     let mut shown = Map::new();
     shown.insert("desc".to_owned(), json!(check.desc));
     match &check.kind {
@@ -101,5 +103,5 @@ fn check(check: &Check) -> Value {
         CheckStanding::Pending | CheckStanding::Stale | CheckStanding::Unseen => "pending",
     };
     shown.insert("result".to_owned(), json!(result));
-    Value::Object(shown)
+    shown
 }

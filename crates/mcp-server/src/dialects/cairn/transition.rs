@@ -1,14 +1,16 @@
 //! `transition`: moves a task to another status.
 
-use docket_core::Error;
 use docket_core::command::{Advance, MoveRequest};
+use docket_core::model::ItemRef;
 use docket_core::workflow::Target;
+use docket_core::{Error, Gate};
 use rmcp::model::{JsonObject, Tool};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::{name, need_task};
+use super::error::refuse;
 use super::schema::{self, Effect, object, text};
-use super::task;
+use super::{proof, task};
 use crate::answer::Answer;
 use crate::input::Fields;
 use crate::session::Session;
@@ -24,6 +26,21 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let item = need_task(&mut fields, "id")?;
     let request = MoveRequest::of(item.clone(), Target::Status(fields.need("to", name)?));
     let advance = Advance { project: session.project().clone(), moves: vec![request], atomic: true };
-    session.engine().run(session.call(None, None), advance).await?;
-    task::whole_of(session, &item).await
+    match session.engine().run(session.call(None, None), advance).await {
+        Ok(_) => task::whole_of(session, &item).await,
+        Err(error) => Ok(refused(session, &item, &error).await),
+    }
+}
+
+/// A refusal; where checks are the reason, with what they said.
+async fn refused(session: &Session, item: &ItemRef, error: &Error) -> Answer {
+    let mut answer = refuse(error);
+    if error.refusals.iter().any(|refusal| refusal.gate == Gate::Checks)
+        && let Ok(failed) = proof::failed(session, item).await
+        && !failed.is_empty()
+    {
+        answer.structured["error"]["checks"] = Value::Array(failed);
+        answer.text.push_str(" (`get` shows what the failed ones said)");
+    }
+    answer
 }
