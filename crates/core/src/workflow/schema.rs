@@ -162,7 +162,7 @@ impl Schemas {
 
     /// Adds to an item what its traits need, so that it is told with the item and kept apart from others that need it.
     pub fn add_needs(&self, item: &mut Item) {
-        let needs: Vec<Name> = self.traits_of(item).flat_map(|added| added.needs.clone()).collect();
+        let needs: Vec<Name> = self.traits_of(item).into_iter().flat_map(|added| added.needs.clone()).collect();
         for need in needs {
             if !item.needs.contains(&need) {
                 item.needs.push(need);
@@ -178,10 +178,10 @@ impl Schemas {
     }
 
     /// Those of its type, those of all items, then its own.
-    fn traits_of<'s>(&'s self, item: &'s Item) -> impl Iterator<Item = &'s Trait> {
+    fn traits_of(&self, item: &Item) -> Vec<&Trait> {
         let of_type = self.schema_of(item).into_iter().flat_map(|schema| &schema.default_traits);
         let names = of_type.chain(&self.default_traits).chain(&item.traits);
-        names.filter_map(|name| self.traits.get(name.as_str()))
+        names.filter_map(|name| self.traits.get(name.as_str())).collect()
     }
 }
 
