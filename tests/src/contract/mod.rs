@@ -5,6 +5,7 @@
 
 pub mod finding;
 pub mod knowledge;
+pub mod queue;
 pub mod reading;
 pub mod round_trip;
 pub mod runs;
@@ -46,6 +47,8 @@ macro_rules! cases {
             vectors::one_process_at_a_time_makes_vectors,
             vectors::one_model_for_the_whole_database,
             vectors::meaning_is_looked_for_among_those_that_are_meant,
+            queue::what_is_barred_hides_nothing,
+            queue::a_runner_keeps_to_its_project,
             reading::children_and_claims_are_tallied,
             reading::events_are_filtered_and_ordered,
             reading::a_scan_meets_every_row_once,

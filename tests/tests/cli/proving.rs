@@ -213,12 +213,40 @@ fn a_runner_without_its_repository_turns_nothing_red() {
     // What waits for any runner goes on waiting, for another.
     desk.ok(&["submit", &item]);
     let told = desk.run(&["runner", "--once"]);
-    assert!(told.err.contains("waits for another runner") && told.err.contains("could not be made"), "{told:?}");
+    assert!(told.err.contains("is looked at again") && told.err.contains("could not be made"), "{told:?}");
     let run = newest(&desk, &item);
     assert_eq!((&run["state"], &run["end"]["how"]), (&json!("queued"), &json!("not_made")), "{run}");
     desk.write("docket.toml", "[runner]\nallow = \"all\"\n");
     desk.ok(&["runner", "--once"]);
     assert_eq!(desk.field(&item, "status"), json!("done"));
+}
+
+#[test]
+fn a_runner_has_one_project() {
+    let desk = Desk::standard();
+    let item = checked(&desk, "touch ran");
+    approve(&desk, &item);
+    desk.ok(&["project", "set", "other", "--prefix", "O"]);
+    desk.ok(&["submit", &item]);
+    let refused = desk.fails(2, &["runner", "--once"]);
+    assert!(refused.contains("several projects") && refused.contains("--project"), "{refused}");
+    desk.ok(&["--project", "other", "runner", "--once"]);
+    assert!(!desk.file("ran").exists(), "it is of another project");
+    let mine = desk.json(&["project", "list"])[0]["slug"].as_str().expect("a slug").to_owned();
+    desk.ok(&["--project", &mine, "runner", "--once"]);
+    assert!(desk.file("ran").exists());
+}
+
+#[test]
+fn a_project_says_how_long_checks_may_take() {
+    let desk = Desk::standard();
+    desk.write("docket.toml", "[workflow]\ncheck_timeout_default = 1\n[runner]\nallow = \"all\"\n");
+    let item = checked(&desk, "sleep 600");
+    let ran = desk.run(&["check", "run", &item]);
+    assert!(ran.code == 8 && ran.out.contains("timed out"), "{ran:?}");
+    desk.write("docket.toml", "[workflow]\ncheck_timeout_default = 0\n");
+    let refused = desk.fails(3, &["check", "run", &item]);
+    assert!(refused.contains("1 to 3600"), "{refused}");
 }
 
 #[test]

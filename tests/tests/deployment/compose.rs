@@ -73,3 +73,23 @@ fn the_proxy_knows_every_replica() {
         assert!(settings.contains(&format!("\"{name}\"")), "Prometheus asks {name} by that name");
     }
 }
+
+/// A runner has one work tree: it is told its project, and where the tree is, and finds what its image makes room for.
+#[test]
+fn the_runner_has_a_project_and_a_work_tree() {
+    let compose = compose();
+    let runner = &compose["services"]["runner"];
+    assert_eq!(texts(&runner["command"]), ["--project", "default", "runner"]);
+    assert_eq!(texts(&runner["profiles"]), ["runner"], "only where it is wanted");
+    let image = read("deploy/runner/Dockerfile");
+    assert!(image.contains("FROM docket:local\n") && image.contains("\nUSER 10001:10001\nWORKDIR /work\n"), "{image}");
+    assert!(image.contains("\nCMD [\"--project\", \"default\", \"runner\"]\n"), "{image}");
+    assert!(texts(&runner["volumes"]).contains(&"work:/work"));
+    assert!(read("deploy/docket.toml").contains("\nrepository = \"/work\"\n"));
+    let unit = read("deploy/docket-runner.service");
+    let server = read("deploy/docket.service");
+    let database = |unit: &str| unit.lines().find(|line| line.starts_with("Environment=DOCKET_DB=")).map(str::to_owned);
+    assert_eq!(database(&unit), database(&server), "they share one database");
+    let folder = unit.lines().find_map(|line| line.strip_prefix("WorkingDirectory=")).expect("a work tree");
+    assert!(unit.lines().any(|line| line.starts_with("ReadWritePaths=") && line.contains(folder)), "{folder}");
+}

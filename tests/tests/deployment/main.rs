@@ -16,12 +16,14 @@ use std::process::{Command, Output};
 use docket_tests::program::docket;
 
 /// Everything that somebody who deploys Docket reads or copies.
-const FILES: [&str; 7] = [
+const FILES: [&str; 9] = [
     "Dockerfile",
     "deploy/compose.yaml",
     "deploy/haproxy.cfg",
     "deploy/docket.toml",
     "deploy/docket.service",
+    "deploy/docket-runner.service",
+    "deploy/runner/Dockerfile",
     "deploy/.env.example",
     "docs/guides/fleet.md",
 ];

@@ -1,6 +1,9 @@
 //! The `execution` surface through the real program: its loop, its rules and its codes.
 
+mod places;
+mod pulls;
 mod seed;
+mod stand;
 mod verification;
 
 use std::process::Command;

@@ -38,6 +38,15 @@ pub(crate) fn status(repository: &Repository, task: &str) -> String {
     status.and_then(Value::as_str).unwrap_or_else(|| panic!("no status in {shown}")).to_owned()
 }
 
+/// Waits until a task is in a status.
+pub(crate) fn until(repository: &Repository, task: &str, wanted: &str) {
+    let given_up = Instant::now() + PATIENCE;
+    while status(repository, task) != wanted {
+        assert!(Instant::now() < given_up, "never {wanted}: {}", repository.docket_json(&["check", "runs", task]));
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
 /// How completing was answered: the state, the kind and the hint.
 fn told(done: &Value) -> (&Value, &Value, &Value) {
     (&done["task"]["state"], &done["verification"]["kind"], &done["verificationEtaSec"])
@@ -78,24 +87,38 @@ fn a_task_with_a_command_closes_by_itself() {
     let task = begun(&repository, &agent, "proven", &[&["It is fixed", "--cmd", "sh check.sh"]]);
     let done = agent.ok("complete_task", json!({ "taskId": task, "output": "mended" }));
     assert_eq!((&done["verification"]["kind"], &done["verificationEtaSec"]), (&json!("command"), &json!(30)));
-    let given_up = Instant::now() + PATIENCE;
-    while status(&repository, &task) != "done" {
-        assert!(Instant::now() < given_up, "it never closed: {}", repository.docket_json(&["check", "runs", &task]));
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    until(&repository, &task, "done");
     let runs = repository.docket_json(&["check", "runs", &task]);
     assert_eq!(runs["runs"][0]["state"], "passed");
 }
 
 #[test]
-fn a_command_that_fails_leaves_the_task_in_review() {
+fn a_task_whose_command_fails_is_found_again() {
     let (repository, agent) = desk();
     let task = begun(&repository, &agent, "not proven", &[&["It is fixed", "--cmd", "sh check.sh"]]);
     agent.ok("complete_task", json!({ "taskId": task }));
-    let given_up = Instant::now() + PATIENCE;
-    while repository.docket_json(&["check", "runs", &task])["runs"][0]["state"] != "failed" {
-        assert!(Instant::now() < given_up, "it never ended: {}", repository.docket_json(&["check", "runs", &task]));
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    assert_eq!(status(&repository, &task), "needs_review");
+    until(&repository, &task, "in_progress");
+    assert_eq!(repository.docket_json(&["check", "runs", &task])["runs"][0]["state"], "failed");
+    let bob = repository.server(repository.path(), "execution", "agent:bob", None);
+    let found = bob.ok("get_next_actionable", json!({}));
+    assert_eq!((&found["tasks"][0]["id"], &found["tasks"][0]["state"]), (&json!(task), &json!("in_progress")));
+    bob.ok("claim_task", json!({ "taskId": task }));
+    repository.write("state", "fixed\n");
+    bob.ok("complete_task", json!({ "taskId": task }));
+    until(&repository, &task, "done");
+}
+
+#[test]
+fn only_what_is_to_be_done_can_be_claimed() {
+    let (repository, agent) = desk();
+    let task = begun(&repository, &agent, "looked at", &[&["Ann likes it"]]);
+    agent.ok("complete_task", json!({ "taskId": task }));
+    let bob = repository.server(repository.path(), "execution", "agent:bob", None);
+    assert_eq!(bob.err("claim_task", json!({ "taskId": task }))["code"], "task.not_actionable", "it is in review");
+    repository.docket_json(&["check", "attest", &task, "0=fail"]);
+    assert_eq!(status(&repository, &task), "in_progress");
+    repository.docket_json(&["advance", &task, "block"]);
+    assert_eq!(bob.err("claim_task", json!({ "taskId": task }))["code"], "task.not_actionable", "it is put aside");
+    repository.docket_json(&["advance", &task, "resume"]);
+    bob.ok("claim_task", json!({ "taskId": task }));
 }

@@ -17,6 +17,10 @@ fn a_failing_check_keeps_a_task_open_until_it_passes() {
     assert!(refused.to_string().contains("checks have not passed"), "{refused}");
     let shown = agent.ok("get", json!({ "id": task }));
     assert_eq!((results(&shown), &shown["status"]), (vec!["fail".to_owned()], &json!("backlog")));
+    // Why it failed is told, by the refusal too: the run, how it ended, and what it said last.
+    let said = json!({ "note": "exit 1", "output": "looking at broken\n" });
+    assert_eq!((&shown["checks"][0]["untrusted"], shown["checks"][0]["run"].is_string()), (&said, true), "{shown}");
+    assert_eq!((&refused["checks"][0]["untrusted"], &refused["checks"][0]["index"]), (&said, &json!(0)), "{refused}");
     repository.write("state", "fixed\n");
     let closed = agent.ok("transition", json!({ "id": task, "to": "done" }));
     assert_eq!((results(&closed), &closed["status"]), (vec!["pass".to_owned()], &json!("done")));
@@ -110,4 +114,26 @@ fn a_folder_that_leads_out_is_refused_when_it_is_written_and_when_it_is_used() {
     let task = checked(&agent, "by a link", json!([{ "desc": "out", "cmd": "true", "cwd": "link" }]));
     let run = agent.ok("run_checks", json!({ "id": task }));
     assert_eq!(results(&run), ["fail"]);
+    let note = text(&run["checks"][0]["untrusted"]["note"]);
+    assert!(note.contains("outside_worktree"), "{run}");
+    let end = repository.docket_json(&["check", "runs", FIRST])["runs"][0]["end"].clone();
+    assert_eq!((&end["how"], &end["code"]), (&json!("not_started"), &json!("outside_worktree")), "{end}");
+}
+
+#[test]
+fn only_the_end_of_what_was_said_is_shown() {
+    let repository = Repository::new("\"all\"");
+    let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+    let loud = "yes out | head -n 5000; echo the end; false";
+    let checks: Vec<_> = (0..7).map(|number| json!({ "desc": format!("{number}"), "cmd": loud })).collect();
+    let task = checked(&agent, "loud", json!(checks));
+    let ran = agent.ok("run_checks", json!({ "id": task }));
+    let rows = ran["checks"].as_array().expect("checks");
+    let tails: Vec<&str> = rows.iter().filter_map(|row| row["untrusted"]["output"].as_str()).collect();
+    assert_eq!(tails.len(), 5, "the others name their run: {ran}");
+    assert!(tails.iter().all(|tail| tail.len() <= 2048 && tail.ends_with("the end\n")), "{tails:?}");
+    assert_eq!(rows[0]["untrusted"]["output_truncated"], true);
+    assert!(rows[6]["run"].is_string() && rows[6]["untrusted"]["note"] == "exit 1", "{ran}");
+    let listed = agent.ok("list", json!({}));
+    assert!(!listed.to_string().contains("untrusted"), "a list is short: {listed}");
 }

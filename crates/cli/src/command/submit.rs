@@ -60,7 +60,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         lines.push(paint.dim(match submitted.verification {
             VerificationKind::None => "  nothing else is asked for",
             VerificationKind::Manual => "  a person attests its checks: `docket check attest`",
-            VerificationKind::Command => "  its checks wait for a runner: `docket runner`",
+            VerificationKind::Command => "  its checks wait for a runner in this work tree: `docket runner`",
             VerificationKind::GithubPr => "  it waits for its pull request to be merged: `docket runner` looks",
         }));
         if !submitted.unapproved.is_empty() {

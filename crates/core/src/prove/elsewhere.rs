@@ -10,7 +10,7 @@ use crate::checks::{Allowed, Look};
 use crate::command::OrderRuns;
 use crate::engine::{Call, Engine};
 use crate::error::{Code, Error, Kind, Reason};
-use crate::model::{ItemRef, Run, RunState};
+use crate::model::{ItemRef, Run, RunEnd, RunState};
 use crate::store::{ProjectRef, Scope};
 
 /// When whoever waited in vain may try again.
@@ -57,10 +57,18 @@ impl Engine {
     }
 }
 
+/// What was seen of a run that waits because that is not decided yet.
+fn not_decided(run: &Run) -> Option<&str> {
+    let Some(RunEnd::NotYet { seen }) = &run.end else { return None };
+    Some(seen.as_str())
+}
+
 fn still_open(runs: &[Run]) -> Error {
     let waits = |run: &&Run| run.state == RunState::Queued;
     let (reason, message) = if let Some(why) = runs.iter().filter(waits).find_map(not_made) {
         (Reason::NoRunner, format!("{why}; it stays queued for another runner"))
+    } else if let Some(seen) = runs.iter().filter(waits).find_map(not_decided) {
+        (Reason::StillRunning, format!("{seen}: it stays queued, and is looked at again"))
     } else if runs.iter().any(|run| waits(&run)) {
         let message =
             "no runner has taken the checks yet: they stay queued, and `docket runner` makes them; try again then";

@@ -34,13 +34,13 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
 
 /// A refusal; where checks are the reason, with what they said.
 async fn refused(session: &Session, item: &ItemRef, error: &Error) -> Answer {
-    let mut answer = refuse(error);
-    if error.refusals.iter().any(|refusal| refusal.gate == Gate::Checks)
-        && let Ok(failed) = proof::failed(session, item).await
-        && !failed.is_empty()
-    {
-        answer.structured["error"]["checks"] = Value::Array(failed);
-        answer.text.push_str(" (`get` shows what the failed ones said)");
+    let by_checks = error.refusals.iter().any(|refusal| refusal.gate == Gate::Checks);
+    let failed = if by_checks { proof::failed(session, item).await.unwrap_or_default() } else { Vec::new() };
+    if failed.is_empty() {
+        return refuse(error);
     }
+    let message = format!("{}; what the failed ones said is in `checks`, as `get` shows it", error.message);
+    let mut answer = refuse(&Error { message, ..error.clone() });
+    answer.structured["error"]["checks"] = Value::Array(failed);
     answer
 }
