@@ -11,19 +11,29 @@ impl Engine {
     /// The key that a caller sent, if it holds. An unknown key and a wrong secret are answered the same; that a key was
     /// revoked or has expired is told only to whoever knows its secret.
     pub async fn authenticate(&self, secret: &KeySecret) -> Result<ApiKey, Error> {
+        let Recognised { key, is_noted, .. } = self.recognise(secret).await?;
+        if !is_noted {
+            self.note_use(key.id).await;
+        }
+        Ok(key)
+    }
+
+    /// The same without a write.
+    pub async fn recognise(&self, secret: &KeySecret) -> Result<Recognised, Error> {
         let scope = Scope { keys: KeyReach::Handle(secret.handle().clone()), ..Scope::default() };
         let seen = self.store().view(&scope).await?;
         let digest = secret.digest();
         let stored = seen.keys.values().find(|stored| stored.digest.matches(&digest));
         let key = stored.map(|stored| stored.key.clone()).ok_or_else(unknown_key)?;
         key.check(seen.now)?;
-        self.touch(&key, seen.now).await;
-        Ok(key)
+        let age = |last: Timestamp| seen.now.as_millis() - last.as_millis();
+        let is_noted = key.last_used_at.is_some_and(|last| age(last) < limits::KEY_TOUCH_MS);
+        Ok(Recognised { key, now: seen.now, is_noted })
     }
 
     /// All keys, the newest first, and the database's time.
     pub async fn keys(&self) -> Result<(Timestamp, Vec<ApiKey>), Error> {
-        self.access().check(Needs::new(Profile::Maintainer, Reach::Everything))?;
+        self.may("list-keys", Needs::new(Profile::Maintainer, Reach::Everything))?;
         let scope = Scope { keys: KeyReach::All, ..Scope::default() };
         let seen = self.store().view(&scope).await?;
         Ok((seen.now, seen.keys.into_values().rev().map(|stored| stored.key).collect()))
@@ -48,13 +58,23 @@ impl Engine {
         self.store().keys_mark()
     }
 
-    /// Notes that a key was used, now and then. That it cannot be noted keeps nobody out.
-    async fn touch(&self, key: &ApiKey, now: Timestamp) {
-        let fresh = key.last_used_at.is_some_and(|last| now.as_millis() - last.as_millis() < limits::KEY_TOUCH_MS);
-        if !fresh && let Err(error) = self.store().execute(Box::new(Touch { key: key.id })).await {
+    /// Notes that a key was used. That it cannot be noted keeps nobody out.
+    pub async fn note_use(&self, key: ApiKeyId) {
+        if let Err(error) = self.store().execute(Box::new(Touch { key })).await {
             tracing::debug!(error = &error as &dyn std::error::Error, "the use of a key was not noted");
         }
     }
+}
+
+/// A key that holds.
+#[derive(Clone, Debug)]
+pub struct Recognised {
+    /// The key.
+    pub key: ApiKey,
+    /// When it was looked at, by the database's clock.
+    pub now: Timestamp,
+    /// Whether it was noted not long ago that it was used.
+    pub is_noted: bool,
 }
 
 /// The answer to a key that is none of ours.
