@@ -108,6 +108,9 @@ pub async fn read_store(store: &dyn Store) -> World {
     world.questions.extend(rows.questions.into_iter().map(|question| (question.id, question)));
     world.comments.extend(rows.comments.into_iter().map(|comment| (comment.id, comment)));
     world.links.extend(rows.links.into_iter().map(|link| (link.id, link)));
+    world.entries.extend(rows.entries.into_iter().map(|entry| (entry.id, entry)));
+    let tied = rows.entry_links.into_iter().map(|link| ((link.entry, link.item, link.kind), link));
+    world.entry_links.extend(tied);
     world.sessions.extend(rows.sessions.into_iter().map(|session| (session.id, session)));
     loop {
         // No table of an export has them: they are told by what they left.

@@ -6,6 +6,7 @@
 )]
 
 pub mod audit;
+pub mod certificates;
 pub mod contract;
 pub mod mcp;
 pub mod own_postgres;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::contract::support::{Place, Probe};
 use crate::own_postgres::run_on;
-use crate::postgres::Database;
+use crate::postgres::{Database, pooler};
 
 /// A file in a folder of its own.
 pub fn sqlite() -> Box<dyn Place> {
@@ -27,7 +27,8 @@ pub fn on(database: Database) -> Box<dyn Place> {
     Box::new(PostgresPlace { database, pooled: false })
 }
 
-/// The same as behind a pooler that hands connections out by transaction.
+/// The same behind a pooler that hands connections out by transaction: a real one, where the run has one (`with-postgres` says so
+/// where it has none), else as if there were one.
 pub fn pooled_postgres() -> Box<dyn Place> {
     Box::new(PostgresPlace { database: Database::new(), pooled: true })
 }
@@ -79,7 +80,11 @@ struct PostgresPlace {
 #[async_trait]
 impl Place for PostgresPlace {
     async fn open(&self, skew: Arc<AtomicI64>) -> Arc<dyn Probe> {
-        let options = PostgresOptions::parse(&self.database.url());
+        let pooler = std::env::var(pooler::VARIABLE).ok().filter(|_| self.pooled);
+        let options = PostgresOptions::parse(&match &pooler {
+            Some(folder) => self.database.url_behind(folder),
+            None => self.database.url(),
+        });
         let mut options = options.unwrap_or_else(|error| panic!("its address: {error}")).create(true);
         options.clock_skew = skew;
         options.pooled = self.pooled;

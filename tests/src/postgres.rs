@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use docket_store_postgres::{PostgresOptions, PostgresStore, testing};
 pub(crate) use docket_test_cluster::at_database as address;
-pub use docket_test_cluster::{Cluster, Flushes, ROLE, VARIABLE};
+pub use docket_test_cluster::{Cluster, Flushes, ROLE, VARIABLE, pooler};
 pub(crate) use docket_test_cluster::{
     as_other, first_database, hand_over, launch, make_cluster, own_folder, programs, quiet, stop_words, watch_over,
 };
@@ -50,6 +50,13 @@ impl Database {
     /// Its address.
     pub fn url(&self) -> String {
         address(&self.server, &self.name)
+    }
+
+    /// Its address behind the pooler whose socket lies in this folder.
+    pub fn url_behind(&self, folder: &str) -> String {
+        let server = std::path::Path::new(folder).parent().unwrap_or(std::path::Path::new("/"));
+        let listen = format!("docket_listen={}:5432", server.display());
+        format!("postgres://{ROLE}@localhost/{}?host={folder}&port={}&{listen}", self.name, pooler::PORT)
     }
 
     /// Its address for another role.

@@ -144,7 +144,10 @@ async fn whoever_knows_the_secret_gets_in_and_nobody_else(bench: Bench) {
     let key = made(&engine, &mine, "ci", None).await;
     let found = engine.authenticate(&mine).await.expect("it holds");
     assert_eq!(ApiKey { last_used_at: None, ..found.clone() }, key);
-    assert_eq!(found.access(), Access { key: Some(key.id), ..Access::everywhere(Profile::Worker) });
+    assert_eq!(
+        found.access(),
+        Access { key: Some(key.id), handle: Some(key.handle.clone()), ..Access::everywhere(Profile::Worker) }
+    );
     let forged = KeySecret::parse(&mine.reveal().replace("070707_", "070707_ff")[..77]).expect("a key's form");
     assert_eq!(forged.handle(), mine.handle());
     let wrong = engine.authenticate(&forged).await.expect_err("another secret");
@@ -225,6 +228,11 @@ async fn a_rotated_key_is_the_same_key_under_another_secret(bench: Bench) {
     assert!(rotated.expires_at.is_some());
     assert_eq!(engine.authenticate(&old).await.expect_err("the old one").reason, Reason::BadCredential);
     assert_eq!(engine.authenticate(&new).await.expect("the new one").id, key.id);
+    // A caller that got in by the old secret writes nothing from then on.
+    let project = ProjectRef::Id(bench.project.id);
+    let refused = create(&engine.limited_to(key.access()), project.clone()).await.expect_err("rotated");
+    assert_eq!((refused.code, refused.reason), (Code::Forbidden, Reason::BadCredential));
+    create(&engine.limited_to(rotated.access()), project).await.expect("the new one holds");
 }
 
 async fn limits_of_a_key_come_back_and_no_event_holds_its_secret(bench: Bench) {

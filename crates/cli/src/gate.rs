@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use docket_core::access::Access;
-use docket_core::model::DegradedMode;
+use docket_core::model::{DegradedMode, KeySecret};
 use docket_core::store::StoreError;
 use docket_core::{Engine, Error};
-use docket_identity::{Bearer, Limiter, Rate, TokenSettings};
-use docket_rest_api::{Caller, Denied, Gatekeeper, LocalUser, Resource, stated_actor};
+use docket_identity::{Bearer, Holding, Limiter, Rate, TokenSettings};
+use docket_rest_api::{Caller, Denied, Gatekeeper, LocalUser, Pass};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 
@@ -22,29 +22,46 @@ const KNOWN_MEANWHILE: Duration = Duration::from_secs(5);
 /// How long the others wait for the one that asks before they are turned away.
 const ASKING_WAIT: Duration = Duration::from_millis(250);
 
+/// How often those who are still being answered look whether the door has been closed.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
 /// Lets in whoever shows a key or a token that holds.
 struct KeyHolders {
-    bearer: Bearer,
+    bearer: Arc<Bearer>,
     engine: Engine,
     policy: DegradedMode,
-    resource: Option<Resource>,
+}
+
+/// A key or a token that let somebody in.
+#[derive(Debug)]
+struct Shown {
+    bearer: Arc<Bearer>,
+    holding: Holding,
+}
+
+#[async_trait]
+impl Pass for Shown {
+    async fn ended(&self) {
+        self.bearer.ended(&self.holding).await;
+    }
 }
 
 #[async_trait]
 impl Gatekeeper for KeyHolders {
     async fn admit(&self, request: &Parts) -> Result<Caller, Denied> {
-        let credential = credential(request).ok_or_else(|| denied(Bearer::missing()))?;
-        let known = self.bearer.caller(credential).await.map_err(denied)?;
+        let credential = credential(request).ok_or_else(|| denied(Bearer::missing(), None))?;
+        let known = self.bearer.caller(credential).await.map_err(|error| denied(error, Some(credential)))?;
         Ok(Caller {
-            by: stated_actor(request)?,
+            by: None,
             principal: known.principal,
             policy: self.policy,
             engine: self.engine.limited_to(known.access),
+            pass: Arc::new(Shown { bearer: Arc::clone(&self.bearer), holding: known.holding }),
         })
     }
 
-    fn resource(&self) -> Option<Resource> {
-        self.resource.clone()
+    async fn token_issuers(&self) -> Option<Vec<String>> {
+        self.bearer.issuers().await
     }
 }
 
@@ -55,10 +72,12 @@ fn credential(request: &Parts) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !credential.is_empty()).then_some(credential)
 }
 
-/// A store that is away or a key server that does not answer says nothing about the credential.
-fn denied(error: Error) -> Denied {
+/// A store that is away or a key server that does not answer says nothing about the credential. Of a key the audit gets the
+/// part that is no secret.
+fn denied(error: Error, credential: Option<&str>) -> Denied {
     if error.kind == docket_core::Kind::Permanent {
-        tracing::info!(target: "docket::audit", reason = ?error.reason, "not let in");
+        let key = credential.and_then(KeySecret::parse).map(|secret| secret.handle().to_string());
+        tracing::info!(target: "docket::audit", key, reason = ?error.reason, "not let in");
         Denied::Unauthenticated(error)
     } else {
         Denied::Refused(error)
@@ -72,10 +91,48 @@ fn denied(error: Error) -> Denied {
 struct Door {
     holders: KeyHolders,
     local: LocalUser,
+    leaf: Arc<Leaf>,
+}
+
+/// Whether the door is open.
+struct Leaf {
     engine: Engine,
     known: Mutex<Option<Known>>,
     /// Held by the one that asks for all who come together.
     asking: tokio::sync::Mutex<()>,
+}
+
+/// That the door was open when somebody came in.
+struct CameIn {
+    leaf: Arc<Leaf>,
+    mark: Option<u64>,
+}
+
+impl std::fmt::Debug for CameIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CameIn").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Pass for CameIn {
+    /// The first key ends it. The store is asked only when keys may have changed.
+    async fn ended(&self) {
+        let mut seen = self.mark;
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let mark = self.leaf.engine.keys_mark();
+            if mark.is_some() && mark == seen {
+                continue;
+            }
+            match self.leaf.is_open().await {
+                Ok(true) => seen = mark,
+                Ok(false) => return,
+                // A store that is away says nothing about keys.
+                Err(_) => {}
+            }
+        }
+    }
 }
 
 /// Whether there was no key when the store was last asked.
@@ -86,7 +143,7 @@ struct Known {
     at: Instant,
 }
 
-impl Door {
+impl Leaf {
     async fn is_open(&self) -> Result<bool, Denied> {
         if let Some(keyless) = self.known(KNOWN_FOR) {
             return Ok(keyless);
@@ -122,15 +179,18 @@ impl Door {
 impl Gatekeeper for Door {
     async fn admit(&self, request: &Parts) -> Result<Caller, Denied> {
         if !request.headers.contains_key(AUTHORIZATION) {
-            return if self.is_open().await? {
-                self.local.admit(request).await
+            // Before it is looked whether it is open: what changes after it is another mark.
+            let mark = self.leaf.engine.keys_mark();
+            return if self.leaf.is_open().await? {
+                let pass = Arc::new(CameIn { leaf: Arc::clone(&self.leaf), mark });
+                Ok(Caller { pass, ..self.local.admit(request).await? })
             } else {
                 self.holders.admit(request).await
             };
         }
         match self.holders.admit(request).await {
             // That there are no keys is told for what it is.
-            Err(Denied::Unauthenticated(_)) if self.is_open().await? => self.local.admit(request).await,
+            Err(Denied::Unauthenticated(_)) if self.leaf.is_open().await? => self.local.admit(request).await,
             answer => answer,
         }
     }
@@ -150,8 +210,8 @@ impl<G: Gatekeeper> Gatekeeper for Counted<G> {
         Ok(caller)
     }
 
-    fn resource(&self) -> Option<Resource> {
-        self.gate.resource()
+    async fn token_issuers(&self) -> Option<Vec<String>> {
+        self.gate.token_issuers().await
     }
 }
 
@@ -162,11 +222,10 @@ pub(crate) async fn for_key_holders(
     tokens: Option<TokenSettings>,
     rate: Option<Rate>,
 ) -> Result<Arc<dyn Gatekeeper>, Failure> {
-    let resource = tokens.as_ref().and_then(resource);
     let bearer = Bearer::new(engine.clone(), tokens)
         .await
         .map_err(|error| Failure::environment(format!("bearer tokens cannot be checked: {error}")))?;
-    Ok(counted(KeyHolders { bearer, engine: engine.clone(), policy, resource }, rate))
+    Ok(counted(KeyHolders { bearer: Arc::new(bearer), engine: engine.clone(), policy }, rate))
 }
 
 /// The gate of a server that only those on this machine can reach, and that takes no tokens: while there is no key,
@@ -179,12 +238,11 @@ pub(crate) async fn for_this_machine(
     let bearer = Bearer::new(engine.clone(), None)
         .await
         .map_err(|error| Failure::environment(format!("keys cannot be checked: {error}")))?;
-    let holders = KeyHolders { bearer, engine: engine.clone(), policy: caller.policy, resource: None };
+    let holders = KeyHolders { bearer: Arc::new(bearer), engine: engine.clone(), policy: caller.policy };
     let keyless = Access { keyless: true, ..engine.access().clone() };
     let local = LocalUser::new(Caller { engine: engine.limited_to(keyless), ..caller });
-    let door =
-        Door { holders, local, engine: engine.clone(), known: Mutex::default(), asking: tokio::sync::Mutex::default() };
-    Ok(counted(door, rate))
+    let leaf = Leaf { engine: engine.clone(), known: Mutex::default(), asking: tokio::sync::Mutex::default() };
+    Ok(counted(Door { holders, local, leaf: Arc::new(leaf) }, rate))
 }
 
 fn counted(gate: impl Gatekeeper, rate: Option<Rate>) -> Arc<dyn Gatekeeper> {
@@ -192,9 +250,4 @@ fn counted(gate: impl Gatekeeper, rate: Option<Rate>) -> Arc<dyn Gatekeeper> {
         Some(rate) => Arc::new(Counted { gate, limiter: Limiter::new(rate) }),
         None => Arc::new(gate),
     }
-}
-
-fn resource(tokens: &TokenSettings) -> Option<Resource> {
-    let keys = &tokens.keys;
-    Some(Resource { resource: keys.audience.clone()?, authorization_servers: keys.issuer.iter().cloned().collect() })
 }

@@ -17,6 +17,9 @@ static STARTED: OnceLock<()> = OnceLock::new();
 /// Warnings, but not of what is told to whoever asked: the engine's errors are in its answers, and the protocol's too.
 const DEFAULT: &str = "warn,docket_core::engine=error,rmcp=error";
 
+/// The same for a server: who is refused there is told to whoever looks after it.
+const SERVING: &str = "warn,docket_core::engine=error,rmcp=error,docket::audit=info";
+
 /// Starts the log, once: as the environment says, else as the configuration says, else warnings. Spans also go where traces
 /// are collected.
 pub(crate) fn start(
@@ -24,11 +27,12 @@ pub(crate) fn start(
     configured: Option<&str>,
     json: bool,
     telemetry: Option<&Telemetry>,
+    serves: bool,
 ) -> Result<(), Failure> {
     if STARTED.set(()).is_err() {
         return Ok(());
     }
-    let filter = around.log_filter.as_deref().or(configured).unwrap_or(DEFAULT);
+    let filter = around.log_filter.as_deref().or(configured).unwrap_or(if serves { SERVING } else { DEFAULT });
     let filter: EnvFilter = filter.parse().map_err(|error| {
         Failure::environment(format!(
             "DOCKET_LOG or RUST_LOG: \"{}\" is not a log filter: {error}",

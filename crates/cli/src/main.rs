@@ -59,7 +59,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     let serves = matches!(cli.verb, args::Verb::Serve(_));
     // A server's configuration says in which form it logs.
     if shell.around.log_filter.is_some() && !serves {
-        logging::start(&shell.around, None, false, None)?;
+        logging::start(&shell.around, None, false, None, false)?;
     }
     // One thread is enough where there is one caller, and quicker: nobody has to be woken.
     let mut runtime = if serves {

@@ -103,7 +103,7 @@ impl Shell {
     /// The configuration of this place.
     pub(crate) fn configuration(&self) -> Result<Configuration, Failure> {
         let config = self.load()?;
-        self.start_log(&config, None)?;
+        self.start_log(&config, None, false)?;
         Ok(config)
     }
 
@@ -111,7 +111,7 @@ impl Shell {
     pub(crate) fn server_configuration(&self) -> Result<(Configuration, Option<Telemetry>), Failure> {
         let config = self.load()?;
         let telemetry = Telemetry::start(&self.around, &config)?;
-        self.start_log(&config, telemetry.as_ref())?;
+        self.start_log(&config, telemetry.as_ref(), true)?;
         Ok((config, telemetry))
     }
 
@@ -120,8 +120,8 @@ impl Shell {
         Ok(Configuration::load(&self.around, explicit.map(Path::new))?)
     }
 
-    fn start_log(&self, config: &Configuration, telemetry: Option<&Telemetry>) -> Result<(), Failure> {
-        crate::logging::start(&self.around, config.log_level, config.log_json, telemetry)?;
+    fn start_log(&self, config: &Configuration, telemetry: Option<&Telemetry>, serves: bool) -> Result<(), Failure> {
+        crate::logging::start(&self.around, config.log_level, config.log_json, telemetry, serves)?;
         for warning in &config.warnings {
             tracing::warn!("{}", crate::output::escape::line(warning));
         }

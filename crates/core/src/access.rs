@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Draft, Engine};
 use crate::error::{Code, Error, Invalid, Kind, Reason, echo};
 use crate::limits;
-use crate::model::{ApiKeyId, ItemId, ProjectId, Trigger, Verb};
+use crate::model::{ApiKeyId, Handle, ItemId, Name, ProjectId, Trigger, Verb};
 use crate::query::unknown_key;
 use crate::store::{ChangeSet, Resolution, Slice};
 
 /// How much a caller may do; each profile may do what those before it may.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
@@ -106,6 +107,8 @@ pub struct Access {
     pub item: Option<ItemId>,
     /// The key that grants it: writes are refused when it is revoked or has expired by then.
     pub key: Option<ApiKeyId>,
+    /// The part of that key that is no secret, as it was shown: for the audit, and to know when the key got another.
+    pub handle: Option<Handle>,
     /// That it is granted because there is no key: writes are refused when there is one by then.
     pub keyless: bool,
     /// How much of everything may be kept; the same for all callers of an engine.
@@ -136,7 +139,7 @@ impl Access {
     /// This profile, in all projects.
     pub const fn everywhere(profile: Profile) -> Self {
         let quotas = Quotas { knowledge_stored: limits::KNOWLEDGE_STORED };
-        Self { profile, projects: None, item: None, key: None, keyless: false, quotas }
+        Self { profile, projects: None, item: None, key: None, handle: None, keyless: false, quotas }
     }
 
     /// This profile, in these projects.
@@ -183,6 +186,13 @@ impl Access {
         }
     }
 
+    /// Tells whoever looks after the server that a caller was refused, and why. What it asked for is not told.
+    pub(crate) fn tell_denied(&self, operation: &'static str, principal: Option<&Name>, error: &Error) {
+        let (principal, key) =
+            (principal.map(tracing::field::display), self.handle.as_ref().map(tracing::field::display));
+        tracing::info!(target: "docket::audit", operation, principal, key, reason = ?error.reason, "denied");
+    }
+
     /// Refuses a write under a key that does not hold any more, or under none where there is one meanwhile, as of the moment
     /// of the write.
     pub(crate) fn check_key(&self, seen: &Slice) -> Result<(), Error> {
@@ -192,7 +202,14 @@ impl Access {
                 "there are keys now: say who calls, as Authorization: Bearer and a key",
             )),
             None => Ok(()),
-            Some(key) => seen.keys.get(&key).ok_or_else(unknown_key)?.key.check(seen.now),
+            Some(key) => {
+                let stored = seen.keys.get(&key).ok_or_else(unknown_key)?;
+                // Another secret since: what the caller showed is nobody's any more.
+                if self.handle.as_ref().is_some_and(|handle| *handle != stored.key.handle) {
+                    return Err(unknown_key());
+                }
+                stored.key.check(seen.now)
+            }
         }
     }
 
@@ -274,6 +291,15 @@ impl Engine {
     pub fn with_quotas(&self, quotas: Quotas) -> Self {
         let access = Access { quotas, ..Access::clone(&self.access) };
         Self { access: std::sync::Arc::new(access), ..self.clone() }
+    }
+
+    /// Refuses what asks for more than the caller may, before anything is looked at, and tells the audit.
+    pub fn may(&self, operation: &'static str, needs: Needs) -> Result<(), Error> {
+        let checked = self.access.check(needs);
+        if let Err(error) = &checked {
+            self.access.tell_denied(operation, None, error);
+        }
+        checked
     }
 
     /// What this engine's caller may do, and where.

@@ -8,8 +8,9 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::limits;
 use crate::model::{
-    CommentId, Complexity, CriterionId, EdgeId, EntryId, EventId, ItemId, ItemRef, Key, KeyPrefix, LinkId, Name,
-    NoteId, ProjectId, QuestionId, SessionId, Slug, Summary, Tag, Text, Timestamp, Title, Ttl, UnitId, Url,
+    ApiKeyId, CommentId, Complexity, CriterionId, EdgeId, EntryId, EventId, Handle, ItemId, ItemRef, Key, KeyPrefix,
+    LinkId, Name, NoteId, ProjectId, QuestionId, SessionId, Slug, Summary, Tag, Text, Timestamp, Title, Ttl, UnitId,
+    Url,
 };
 
 fn text(about: &str, example: &str) -> ObjectBuilder {
@@ -44,6 +45,8 @@ macro_rules! schemas {
 }
 
 schemas! {
+    ApiKeyId => uuid("Names a key for ever."),
+    Handle => text("How a key's secret begins, after its mark.", "1a2b3c4d").pattern(Some("^[0-9a-f]{8}$")),
     ItemId => uuid("Names an item for ever."),
     ProjectId => uuid("Names a project for ever."),
     NoteId => uuid("Names a note for ever."),

@@ -215,7 +215,7 @@ impl Engine {
         item: ItemRef,
         wanted: Wanted,
     ) -> Result<Proved, Error> {
-        self.access.check(OrderRuns::NEEDS)?;
+        self.may(OrderRuns::NAME, OrderRuns::NEEDS)?;
         self.listener.waits();
         match &self.runs {
             Some(Runs::Here(here)) => {

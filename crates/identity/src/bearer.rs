@@ -1,16 +1,19 @@
 //! Who a caller is that sends `Authorization: Bearer …`: the holder of a key or of a token.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use docket_core::access::{Access, Profile};
-use docket_core::model::{ApiKey, Handle, ItemId, ItemRef, KeySecret, Name, ProjectId, SecretDigest};
+use docket_core::model::{ApiKey, Handle, ItemId, ItemRef, KeySecret, Name, ProjectId, SecretDigest, Timestamp};
+use docket_core::query::Recognised;
 use docket_core::store::{Around, ProjectRef};
 use docket_core::{Code, Engine, Error, Kind, Reason};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use crate::LEEWAY_SECONDS;
+use crate::lasting::Holding;
 use crate::settings::{SetupError, TokenSettings};
 use crate::source::KeySource;
 use crate::token::{Failure, FailureKind, check};
@@ -23,21 +26,37 @@ const KEYS_KEPT: usize = 1024;
 const LOOKING: usize = 8;
 
 /// Who calls, and what it may do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Caller {
     /// Who it is.
     pub principal: Name,
     /// What it may do, and where.
     pub access: Access,
+    /// What it showed, for as long as it is being answered.
+    pub holding: Holding,
 }
 
 /// Finds out who callers are.
 pub struct Bearer {
     engine: Engine,
     tokens: Option<Tokens>,
-    kept: Mutex<HashMap<Handle, (SecretDigest, ApiKey, Instant)>>,
+    kept: Mutex<HashMap<Handle, Found>>,
     /// Places for those who look keys up.
     looking: Semaphore,
+    /// The place of whoever looks again for those who were let in: they have time, and must not stand before those who come.
+    looking_again: Semaphore,
+}
+
+/// A key that was found to hold.
+#[derive(Clone)]
+pub(crate) struct Found {
+    digest: SecretDigest,
+    key: ApiKey,
+    at: Instant,
+    /// What was known of changes to keys just before.
+    pub(crate) mark: Option<u64>,
+    /// When its own time is over, counted from then.
+    pub(crate) ends: Option<Instant>,
 }
 
 struct Tokens {
@@ -64,14 +83,21 @@ impl Bearer {
                 Some(Tokens { source: KeySource::open(settings.keys.clone()).await?, settings })
             }
         };
-        Ok(Self { engine, tokens, kept: Mutex::default(), looking: Semaphore::new(LOOKING) })
+        Ok(Self {
+            engine,
+            tokens,
+            kept: Mutex::default(),
+            looking: Semaphore::new(LOOKING),
+            looking_again: Semaphore::new(1),
+        })
     }
 
     /// Who sent this credential: what follows `Bearer ` in the header.
     pub async fn caller(&self, credential: &str) -> Result<Caller, Error> {
         if let Some(secret) = KeySecret::parse(credential) {
-            let key = self.key(&secret).await?;
-            return Ok(Caller { principal: key.principal(), access: key.access() });
+            let Found { key, mark, ends, .. } = self.key(&secret).await?;
+            let holding = Holding::Key { secret: Arc::new(secret), mark, ends };
+            return Ok(Caller { principal: key.principal(), access: key.access(), holding });
         }
         match &self.tokens {
             Some(tokens) if credential.split('.').count() == 3 => tokens.caller(&self.engine, credential).await,
@@ -84,34 +110,77 @@ impl Bearer {
         refused(Reason::CredentialMissing, "say who calls: Authorization: Bearer, and a key or a token".to_owned())
     }
 
-    async fn key(&self, secret: &KeySecret) -> Result<ApiKey, Error> {
+    /// Who gives out the tokens that are taken here, as far as that is known; none where none are.
+    pub async fn issuers(&self) -> Option<Vec<String>> {
+        match &self.tokens {
+            None => None,
+            Some(tokens) => Some(tokens.source.issuer().await.into_iter().collect()),
+        }
+    }
+
+    pub(crate) fn keys_mark(&self) -> Option<u64> {
+        self.engine.keys_mark()
+    }
+
+    async fn key(&self, secret: &KeySecret) -> Result<Found, Error> {
         let digest = secret.digest();
-        let known = || {
-            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = kept.get(secret.handle());
-            let fresh = found.filter(|(known, _, at)| at.elapsed() < KEY_KEPT && known.matches(&digest));
-            fresh.map(|(_, key, _)| key.clone())
-        };
-        if let Some(key) = known() {
-            return Ok(key);
+        let known = || self.kept(secret, &digest, |_| true);
+        if let Some(found) = known() {
+            return Ok(found);
         }
         // Many calls with one key that come together wait for the first of them, which finds it for all.
         let _place = self.looking.acquire().await;
-        if let Some(key) = known() {
-            return Ok(key);
+        if let Some(found) = known() {
+            return Ok(found);
         }
-        let (key, is_noted) = self.engine.recognise(secret).await?;
+        let mark = self.keys_mark();
+        let Recognised { key, now, is_noted } = self.engine.recognise(secret).await?;
         if !is_noted {
             // Nobody waits for it: a disk that is slow to take the note must not keep callers at the door.
             let (engine, id) = (self.engine.clone(), key.id);
             tokio::spawn(async move { engine.note_use(id).await });
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|_, (_, _, at)| at.elapsed() < KEY_KEPT);
-        if kept.len() < KEYS_KEPT {
-            kept.insert(secret.handle().clone(), (digest, key.clone(), Instant::now()));
+        Ok(self.keep(secret, Found::new(digest, key, now, mark)))
+    }
+
+    /// The same for a caller who was let in before. What was found for others counts only if keys have not changed since.
+    pub(crate) async fn look_again(&self, secret: &KeySecret) -> Result<Found, Error> {
+        let digest = secret.digest();
+        let mark = self.keys_mark();
+        let known = || self.kept(secret, &digest, |found| mark.is_some() && found.mark == mark);
+        if let Some(found) = known() {
+            return Ok(found);
         }
-        Ok(key)
+        let _place = self.looking_again.acquire().await;
+        if let Some(found) = known() {
+            return Ok(found);
+        }
+        let Recognised { key, now, .. } = self.engine.recognise(secret).await?;
+        Ok(self.keep(secret, Found::new(digest, key, now, mark)))
+    }
+
+    fn kept(&self, secret: &KeySecret, digest: &SecretDigest, good: impl Fn(&Found) -> bool) -> Option<Found> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.get(secret.handle())?;
+        (found.at.elapsed() < KEY_KEPT && found.digest.matches(digest) && good(found)).then(|| found.clone())
+    }
+
+    fn keep(&self, secret: &KeySecret, found: Found) -> Found {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|_, found| found.at.elapsed() < KEY_KEPT);
+        if kept.len() < KEYS_KEPT {
+            kept.insert(secret.handle().clone(), found.clone());
+        }
+        found
+    }
+}
+
+impl Found {
+    fn new(digest: SecretDigest, key: ApiKey, now: Timestamp, mark: Option<u64>) -> Self {
+        let at = Instant::now();
+        let left = key.expires_at.map(|end| u64::try_from(end.as_millis() - now.as_millis()).unwrap_or(0));
+        let ends = left.and_then(|left| at.checked_add(Duration::from_millis(left)));
+        Self { digest, key, at, mark, ends }
     }
 }
 
@@ -136,7 +205,11 @@ impl Tokens {
                 Some(item)
             }
         };
-        Ok(Caller { principal, access: Access { projects, item, ..Access::everywhere(profile) } })
+        // It was looked at: a token without its end is refused.
+        let ends = checked.claims.get("exp").and_then(Value::as_u64).unwrap_or(0);
+        let until = SystemTime::UNIX_EPOCH + Duration::from_secs(ends.saturating_add(LEEWAY_SECONDS));
+        let access = Access { projects, item, ..Access::everywhere(profile) };
+        Ok(Caller { principal, access, holding: Holding::Token { until } })
     }
 
     /// Projects by slug. One that is not there is left out: the token's author may know more projects than we do.

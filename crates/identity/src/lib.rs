@@ -6,6 +6,7 @@
 mod bearer;
 mod fetch;
 mod keyset;
+mod lasting;
 mod limiter;
 mod proofs;
 mod settings;
@@ -13,6 +14,7 @@ mod source;
 mod token;
 
 pub use bearer::{Bearer, Caller};
+pub use lasting::Holding;
 pub use limiter::{Limiter, Rate};
 pub use proofs::JwksVerifier;
 pub use settings::{Algorithm, ClaimNames, JwksSettings, SetupError, TokenSettings};

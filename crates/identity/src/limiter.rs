@@ -11,6 +11,9 @@ use docket_core::{Code, Error, Kind, Reason};
 /// Most callers that are remembered. Beyond it those are forgotten whose buckets are full: nothing is lost with them.
 const CALLERS: usize = 10_000;
 
+/// Shortest time between two lines of the audit about one caller: who is turned away must not fill the log either.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
 /// How often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
@@ -31,6 +34,9 @@ pub struct Limiter {
 struct Bucket {
     tokens: f64,
     at: Instant,
+    /// Calls that were turned away since the audit was last told of them, and when that was.
+    denied: u64,
+    told: Option<Instant>,
 }
 
 impl Limiter {
@@ -54,11 +60,17 @@ impl Limiter {
                 return Err(limited(Duration::from_secs(1)));
             }
         }
-        let bucket = buckets.entry(principal.clone()).or_insert(Bucket { tokens: full, at: now });
-        *bucket = Bucket { tokens: bucket.filled(self.rate, now).min(full), at: now };
+        let bucket =
+            buckets.entry(principal.clone()).or_insert(Bucket { tokens: full, at: now, denied: 0, told: None });
+        *bucket = Bucket { tokens: bucket.filled(self.rate, now).min(full), at: now, ..*bucket };
         if bucket.tokens >= 1.0 {
             bucket.tokens -= 1.0;
             return Ok(());
+        }
+        bucket.denied += 1;
+        if bucket.told.is_none_or(|told| now.saturating_duration_since(told) >= TOLD_EVERY) {
+            tracing::info!(target: "docket::audit", %principal, reason = ?Reason::RateLimited, calls = bucket.denied, "denied");
+            (bucket.denied, bucket.told) = (0, Some(now));
         }
         let missing = 1.0 - bucket.tokens;
         let wait = Duration::try_from_secs_f64(missing / self.rate.per_second.max(0.001));

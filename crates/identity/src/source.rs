@@ -87,6 +87,14 @@ impl KeySource {
         &self.settings
     }
 
+    /// Who issues tokens: as the settings say, else as was discovered.
+    pub(crate) async fn issuer(&self) -> Option<String> {
+        match &self.settings.issuer {
+            Some(issuer) => Some(issuer.clone()),
+            None => self.cached.read().await.as_ref().and_then(|cached| cached.issuer.clone()),
+        }
+    }
+
     /// Keys for a token that names this one; fetched again when they are old, or when it is not among them.
     pub(crate) async fn keys(&self, id: Option<&str>) -> Result<Keys, String> {
         if self.fetcher.is_none() {

@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::endpoint::Endpoint;
 use crate::feed::Feed;
-use crate::gate::{Caller, Gatekeeper};
+use crate::gate::{Actors, Caller, Gatekeeper};
 use crate::hosts::Hosts;
 use crate::keys::KeyBook;
 use crate::limits::Limits;
@@ -24,6 +24,10 @@ pub struct Settings {
     pub engine: Engine,
     /// Who lets callers in.
     pub gate: Arc<dyn Gatekeeper>,
+    /// How actors are taken.
+    pub actors: Actors,
+    /// Where clients reach the server, such as `https://docket.example.org`; else by the name they call it.
+    pub public_url: Option<String>,
     /// The names the server answers to.
     pub hosts: Hosts,
     /// How much it takes.
@@ -56,6 +60,8 @@ pub struct App {
 pub(crate) struct Shared {
     pub(crate) engine: Engine,
     pub(crate) gate: Arc<dyn Gatekeeper>,
+    pub(crate) actors: Actors,
+    pub(crate) public_url: Option<String>,
     pub(crate) hosts: Hosts,
     pub(crate) limits: Limits,
     pub(crate) project: Option<ProjectId>,
@@ -88,6 +94,8 @@ impl App {
             feed,
             engine: settings.engine,
             gate: settings.gate,
+            actors: settings.actors,
+            public_url: settings.public_url,
             hosts: settings.hosts,
             limits,
             project: settings.project,

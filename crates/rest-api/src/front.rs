@@ -107,12 +107,15 @@ async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Turn), Fa
         return Err(Failure::malformed(Reason::Duplicate, "the Authorization header is there twice"));
     }
     let (mut parts, body) = request.into_parts();
-    let caller = shared.gate.admit(&parts).await.map_err(|denied| match denied {
-        Denied::Unauthenticated(error) => {
-            Failure::with_status(StatusCode::UNAUTHORIZED, error).header(WWW_AUTHENTICATE, challenge(shared))
+    let caller = match shared.gate.admit(&parts).await {
+        Ok(caller) => shared.actors.stated(&parts, caller).await?,
+        Err(Denied::Unauthenticated(error)) => {
+            let challenge = crate::resource::challenge(shared, &parts).await;
+            return Err(Failure::with_status(StatusCode::UNAUTHORIZED, error).header(WWW_AUTHENTICATE, challenge));
         }
-        Denied::Refused(error) => error.into(),
-    })?;
+        Err(Denied::Refused(error)) => return Err(error.into()),
+    };
+    shared.actors.check(&parts, &caller)?;
     let caller = if caller.engine.runs_checks() {
         let listener = Arc::new(WhileChecksRun::new(turn.clone()));
         Caller { engine: caller.engine.telling(listener), ..caller }
@@ -122,15 +125,6 @@ async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Turn), Fa
     parts.extensions.insert(caller);
     parts.extensions.insert(turn.clone());
     Ok((Request::from_parts(parts, body), turn))
-}
-
-fn challenge(shared: &Shared) -> HeaderValue {
-    let about = shared.gate.resource().map(|resource| {
-        format!("Bearer realm=\"docket\", resource_metadata=\"{}{}\"", resource.resource, crate::routes::METADATA)
-    });
-    about
-        .and_then(|about| HeaderValue::from_str(&about).ok())
-        .unwrap_or_else(|| HeaderValue::from_static("Bearer realm=\"docket\""))
 }
 
 fn check_head(shared: &Shared, request: &Request) -> Result<(), Failure> {

@@ -5,15 +5,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::extract::FromRequestParts;
 use docket_core::engine::Call;
-use docket_core::model::{ActorClaim, Attribution, DegradedMode, Name, RequestId, Verification};
+use docket_core::model::{ActorClaim, Attribution, DegradedMode, Name, RequestId, Text};
+use docket_core::proof::ProofVerifier;
 use docket_core::{Code, Engine, Error, Kind, Reason};
 use http::request::Parts;
+use http::{HeaderName, Method};
 
 use crate::app::Shared;
 use crate::failure::Failure;
 
-/// Says who is speaking when no key is needed: as `--actor` does on the command line.
-const ACTOR: &str = "x-docket-actor";
+/// Says who acts: as `--actor` does on the command line.
+pub(crate) const ACTOR: HeaderName = HeaderName::from_static("x-docket-actor");
+/// What the actor shows for it.
+pub(crate) const PROOF: HeaderName = HeaderName::from_static("x-docket-actor-proof");
 
 /// Who a request comes from, and the engine it may use.
 #[derive(Clone, Debug)]
@@ -26,6 +30,8 @@ pub struct Caller {
     pub policy: DegradedMode,
     /// The rules, limited to what this caller may do and see.
     pub engine: Engine,
+    /// What it was let in by.
+    pub pass: Arc<dyn Pass>,
 }
 
 impl Caller {
@@ -37,6 +43,24 @@ impl Caller {
             request,
             ..Call::new(self.principal.clone(), uuid::Uuid::new_v4().as_u128())
         }
+    }
+}
+
+/// What somebody was let in by. It may end while an answer still goes on.
+#[async_trait]
+pub trait Pass: std::fmt::Debug + Send + Sync + 'static {
+    /// Resolves once the same credential would not be let in any more, a second later at the most.
+    async fn ended(&self);
+}
+
+/// A pass that does not end.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lasting;
+
+#[async_trait]
+impl Pass for Lasting {
+    async fn ended(&self) {
+        std::future::pending::<()>().await;
     }
 }
 
@@ -60,23 +84,14 @@ pub enum Denied {
     Refused(Error),
 }
 
-/// What a client must know to get a token (RFC 9728).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resource {
-    /// Our own address, as tokens name it.
-    pub resource: String,
-    /// Who gives tokens out.
-    pub authorization_servers: Vec<String>,
-}
-
 /// Knows callers. One of these stands before every route that touches work.
 #[async_trait]
 pub trait Gatekeeper: Send + Sync + 'static {
     /// Who sent this request, or why nobody is let in. There is at most one `Authorization` header; the body was not read.
     async fn admit(&self, request: &Parts) -> Result<Caller, Denied>;
 
-    /// Where tokens come from, if tokens are taken at all.
-    fn resource(&self) -> Option<Resource> {
+    /// Who gives tokens out (RFC 9728), if tokens are taken at all.
+    async fn token_issuers(&self) -> Option<Vec<String>> {
         None
     }
 }
@@ -106,20 +121,58 @@ impl Gatekeeper for LocalUser {
                 "this server knows no keys: leave the Authorization header out",
             )));
         }
-        let by = stated_actor(request)?.or_else(|| self.caller.by.clone());
-        Ok(Caller { by, ..self.caller.clone() })
+        Ok(self.caller.clone())
     }
 }
 
-/// Who is said to act, where the request says so: recorded beside who is known to call.
-pub fn stated_actor(request: &Parts) -> Result<Option<Attribution>, Denied> {
-    let mut stated = request.headers.get_all(ACTOR).iter();
-    let Some(first) = stated.next() else { return Ok(None) };
-    if stated.next().is_some() {
-        return Err(Denied::Refused(Error::validation(Reason::Duplicate, format!("{ACTOR} is there twice"))));
+/// How actors are taken, by whatever way requests come.
+#[derive(Clone, Debug)]
+pub struct Actors {
+    /// How their proofs are checked.
+    pub verifier: Arc<dyn ProofVerifier>,
+    /// Whether writes must say who makes them.
+    pub required: bool,
+}
+
+impl Actors {
+    /// A caller with the actor that its request names, if it names one: recorded beside who is known to call, by the name
+    /// that its proof gives it.
+    pub(crate) async fn stated(&self, request: &Parts, caller: Caller) -> Result<Caller, Error> {
+        let proof = only(request, &PROOF)?;
+        let Some(actor) = only(request, &ACTOR)? else {
+            if proof.is_some() {
+                let message = format!("{PROOF} goes with {ACTOR}, which says whom it proves");
+                return Err(Error::validation(Reason::ActorRequired, message).at(ACTOR.as_str()));
+            }
+            return Ok(caller);
+        };
+        let mut actor: ActorClaim =
+            actor.parse().map_err(|invalid: docket_core::Invalid| invalid.at(ACTOR.as_str()))?;
+        actor.proof = proof.map(Text::parse).transpose().map_err(|invalid| invalid.at(PROOF.as_str()))?;
+        let verdict = self.verifier.verify(&actor.id, proof).await;
+        let by = Attribution::checked(actor, verdict, caller.policy);
+        Ok(Caller { by: Some(by), ..caller })
     }
-    let text = std::str::from_utf8(first.as_bytes()).unwrap_or_default();
-    let actor: ActorClaim =
-        text.parse().map_err(|invalid: docket_core::Invalid| Denied::Refused(Error::from(invalid.at(ACTOR))))?;
-    Ok(Some(Attribution { actor, verification: Verification::unchecked() }))
+
+    /// Refuses a write that nobody says they make, where that is asked for. What protocols of their own carry they check
+    /// themselves: their actors are in their bodies.
+    pub(crate) fn check(&self, request: &Parts, caller: &Caller) -> Result<(), Error> {
+        let reads = matches!(request.method, Method::GET | Method::HEAD);
+        let ours = request.uri.path().starts_with(crate::routes::BASE);
+        if !self.required || caller.by.is_some() || reads || !ours {
+            return Ok(());
+        }
+        let message = format!("{ACTOR} is required: this server asks who makes each write; send {ACTOR}: KIND:NAME");
+        Err(Error::validation(Reason::ActorRequired, message).at(ACTOR.as_str()))
+    }
+}
+
+/// A header that may be there once.
+fn only<'r>(request: &'r Parts, name: &HeaderName) -> Result<Option<&'r str>, Error> {
+    let mut given = request.headers.get_all(name).iter();
+    let Some(first) = given.next() else { return Ok(None) };
+    if given.next().is_some() {
+        return Err(Error::validation(Reason::Duplicate, format!("{name} is there twice")));
+    }
+    Ok(Some(std::str::from_utf8(first.as_bytes()).unwrap_or_default()))
 }

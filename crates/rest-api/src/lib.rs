@@ -19,13 +19,14 @@ mod keys;
 mod limits;
 mod metrics;
 pub mod openapi;
+mod resource;
 mod routes;
 mod serve;
 mod turn;
 
 pub use app::{Adopt, App, Settings};
 pub use endpoint::{Answering, Endpoint};
-pub use gate::{Caller, Denied, Gatekeeper, LocalUser, Resource, stated_actor};
+pub use gate::{Actors, Caller, Denied, Gatekeeper, Lasting, LocalUser, Pass};
 pub use hosts::Hosts;
 pub use limits::Limits;
 pub use serve::serve;

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApiBuilder};
 
+use crate::gate::{ACTOR, PROOF};
 use crate::routes::{BASE, resources};
 
 /// Every status that a failure may have, and when.
@@ -25,7 +26,7 @@ const FAILURES: [(&str, &str); 13] = [
     ("507", "The disk is full: reads go on meanwhile"),
 ];
 
-const TAGS: [(&str, &str); 17] = [
+const TAGS: [(&str, &str); 18] = [
     ("items", "Work items: the one type of node, in a tree and a graph"),
     ("trees", "Whole trees at once"),
     ("queue", "Ready work, what is not ready, and why"),
@@ -42,6 +43,7 @@ const TAGS: [(&str, &str); 17] = [
     ("types", "What notes a type of item asks for, and workflows"),
     ("bulk", "Many at once"),
     ("exchange", "Everything out and in"),
+    ("keys", "Keys that callers are known by, for maintainers"),
     ("server", "The server and its caller"),
 ];
 
@@ -135,14 +137,9 @@ fn add_to_operations(document: &mut Value) {
             operation["operationId"] = json!(operation_id(method, path, &name));
             let writes = method != "get";
             if writes {
-                let header = json!({
-                    "name": "Idempotency-Key", "in": "header", "required": false,
-                    "description": "A name for this request, best a UUID: sent again, it takes effect once",
-                    "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
-                });
                 match operation["parameters"].as_array_mut() {
-                    Some(parameters) => parameters.push(header),
-                    None => operation["parameters"] = json!([header]),
+                    Some(parameters) => parameters.extend(headers()),
+                    None => operation["parameters"] = headers().into(),
                 }
             }
             if let Some(responses) = operation["responses"].as_object_mut() {
@@ -152,6 +149,28 @@ fn add_to_operations(document: &mut Value) {
             operation["x-codeSamples"] = json!([{ "lang": "Shell", "source": sample }]);
         }
     }
+}
+
+/// The headers that every write may carry.
+fn headers() -> Vec<Value> {
+    let header = |name: &str, about: &str, schema: Value| json!({ "name": name, "in": "header", "required": false, "description": about, "schema": schema });
+    vec![
+        header(
+            "Idempotency-Key",
+            "A name for this request, best a UUID: sent again, it takes effect once",
+            json!({ "type": "string", "minLength": 1, "maxLength": 255 }),
+        ),
+        header(
+            ACTOR.as_str(),
+            "Who acts, as `KIND:NAME`: recorded beside who calls, and who holds what is claimed",
+            json!({ "type": "string", "pattern": "^(user|orchestrator|subagent|external|agent|human):.+$" }),
+        ),
+        header(
+            PROOF.as_str(),
+            "A signed token that shows it; where proofs are checked, its `sub` is who acts",
+            json!({ "type": "string", "maxLength": 16384 }),
+        ),
+    ]
 }
 
 fn add_failures(responses: &mut Map<String, Value>, writes: bool) {
@@ -192,7 +211,8 @@ fn sample(method: &str, path: &str, operation: &Value) -> String {
         address.replace("{question}", "01K7SA4Z0C8R5QY3M2B1N0V9XT").replace("{link}", "01K7SA4Z0C8R5QY3M2B1N0V9XT");
     address = address
         .replace("{entry}", "01K7SA4Z0C8R5QY3M2B1N0V9XT")
-        .replace("/knowledge/plan", "/knowledge/01K7SA4Z0C8R5QY3M2B1N0V9XT");
+        .replace("/knowledge/plan", "/knowledge/01K7SA4Z0C8R5QY3M2B1N0V9XT")
+        .replace("/keys/plan", "/keys/ci");
     address = address.replace("{session}", "01K7SA4Z0C8R5QY3M2B1N0V9XT");
     address = address.replace("{run}", "01K7SA4Z0C8R5QY3M2B1N0V9XT").replace("{index}", "0");
     address = address.replace("{name}", if path.starts_with("/workflows") { "standard" } else { "default" });

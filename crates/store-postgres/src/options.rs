@@ -54,7 +54,7 @@ pub(crate) const OLDEST_SERVER: i64 = 130_000;
 const POOLED: &str = "docket_pooled";
 /// How many units of work may run at the same time: `?docket_connections=16`.
 const CONNECTIONS: &str = "docket_connections";
-/// Where to listen for messages, past a pooler: `?docket_listen=HOST:PORT`.
+/// Where to listen for messages, past a pooler: `?docket_listen=HOST:PORT`, or the folder of a socket instead of a host.
 const LISTEN: &str = "docket_listen";
 
 /// How a database is reached.
@@ -117,7 +117,14 @@ impl PostgresOptions {
                 LISTEN => {
                     let place = value.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
                     let (host, port): (&str, u16) = place.ok_or_else(|| bad("HOST:PORT"))?;
-                    options.listen = options.listen.host(host).port(port);
+                    options.listen = if host.starts_with('/') {
+                        options.listen.socket(host).port(port)
+                    } else if options.listen.get_socket().is_some() {
+                        // The folder would go before the name.
+                        return Err(bad("FOLDER:PORT, as the address itself names a folder"));
+                    } else {
+                        options.listen.host(host).port(port)
+                    };
                 }
                 _ => return Err(unfit(format!("{key} means nothing in the address of a database"))),
             }

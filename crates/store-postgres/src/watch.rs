@@ -48,9 +48,12 @@ pub(crate) struct Watch {
     /// How many commits there were, and how many of them others were told of.
     commits: AtomicU64,
     told: AtomicU64,
-    /// How often keys were changed as far as is known, and whether others are yet to be told of it.
+    /// How often keys were changed as far as is known.
     keys: AtomicU64,
-    keys_untold: AtomicBool,
+    /// How often this process has changed them, and how much of that others were told: a message that is broken off was not
+    /// told, and the next one says it.
+    keys_changed: AtomicU64,
+    keys_told: AtomicU64,
     listens: AtomicBool,
     /// Whether messages of other processes are heard at present.
     hears: AtomicBool,
@@ -71,7 +74,8 @@ impl Watch {
             commits: AtomicU64::new(0),
             told: AtomicU64::new(0),
             keys: AtomicU64::new(0),
-            keys_untold: AtomicBool::new(false),
+            keys_changed: AtomicU64::new(0),
+            keys_told: AtomicU64::new(0),
             listens: AtomicBool::new(false),
             hears: AtomicBool::new(false),
             tasks: StdMutex::new(Vec::new()),
@@ -93,7 +97,7 @@ impl Watch {
     pub(crate) fn committed(&self, keys: bool) {
         if keys {
             self.keys.fetch_add(1, Ordering::Release);
-            self.keys_untold.store(true, Ordering::Release);
+            self.keys_changed.fetch_add(1, Ordering::Release);
         }
         self.commits.fetch_add(1, Ordering::Release);
         self.wake.notify_one();
@@ -246,8 +250,12 @@ impl Watch {
     async fn say(&self) -> Result<(), StoreError> {
         let mut lease = self.pool.lease().await?.ok_or_else(|| failed("all connections are busy"))?;
         let mut script = Script::default();
-        let keys = self.keys_untold.swap(false, Ordering::AcqRel);
-        let message = if keys { format!("{}{KEYS}", self.own) } else { self.own.clone() };
+        let changed = self.keys_changed.load(Ordering::Acquire);
+        let message = if changed > self.keys_told.load(Ordering::Acquire) {
+            format!("{}{KEYS}", self.own)
+        } else {
+            self.own.clone()
+        };
         let (channel, own) = (script.text(CHANNEL), script.text(message));
         // A message is worth nothing after a crash: nobody waits for its flush.
         script.set(format!(
@@ -256,11 +264,8 @@ impl Watch {
         ));
         // What is committed while this is under way is told by the next.
         let commits = self.commits.load(Ordering::Acquire);
-        let asked: Result<bool, _> = lease.ask_writing(script).await;
-        if keys && asked.is_err() {
-            self.keys_untold.store(true, Ordering::Release);
-        }
-        asked?;
+        let _: bool = lease.ask_writing(script).await?;
+        self.keys_told.fetch_max(changed, Ordering::Release);
         self.told.fetch_max(commits, Ordering::Release);
         Ok(())
     }

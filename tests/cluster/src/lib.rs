@@ -9,6 +9,8 @@
 //! because there was nothing to try it with.
 #![expect(clippy::missing_panics_doc, reason = "those who use it stop at the first thing that is wrong")]
 
+pub mod pooler;
+
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -75,8 +77,16 @@ impl Cluster {
             let mut stop = as_other(programs().join("pg_ctl"));
             stop.arg("-D").arg(self.folder.join("data")).args(["-m", "immediate", "stop"]).current_dir("/");
             quiet(&mut stop);
+            pooler::end(&self.folder);
             let _ = fs::remove_dir_all(&self.folder);
         }
+    }
+
+    /// A pooler before it, by the folder of its socket; none where there is no PgBouncer to be had.
+    pub fn pooler(&self) -> Option<PathBuf> {
+        let door = open(&self.desk.join("door"));
+        door.lock().unwrap_or_else(|error| panic!("the lock of the test cluster: {error}"));
+        pooler::start(&self.folder)
     }
 
     /// The address of its first database.
@@ -120,11 +130,12 @@ fn start(desk: &Path, flushes: Flushes) -> PathBuf {
     };
     launch(&folder, &format!("{flushing} -c max_connections=400 -c shared_buffers=64MB"));
     let (desk, shown, stop) = (desk.display(), folder.display(), stop_words());
+    let end = pooler::end_words(&folder.display().to_string());
     // Between two programs of one run there may be a moment without any: it looks twice, some time apart.
     watch_over(&format!(
         "cd '{shown}'; while :; do sleep 10; flock -n -x '{desk}/users' true || continue; sleep 5; \
          flock -x '{desk}/door' flock -n -x '{desk}/users' {stop} -D '{shown}/data' -m immediate stop && break; \
-         [ -d '{shown}/data' ] || break; done; cd /; rm -rf '{shown}'"
+         [ -d '{shown}/data' ] || break; done; {end}; cd /; rm -rf '{shown}'"
     ));
     folder
 }
@@ -235,8 +246,7 @@ pub fn programs() -> PathBuf {
     if let Some(found) = find_programs() {
         return found;
     }
-    let root = fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0);
-    if root && Path::new("/usr/bin/apt-get").exists() {
+    if is_root() && Path::new("/usr/bin/apt-get").exists() {
         let mut update = Command::new("apt-get");
         quiet(update.args(["update", "-q"]));
         let mut install = Command::new("apt-get");
@@ -250,6 +260,10 @@ pub fn programs() -> PathBuf {
         "this needs Postgres 13 or newer: install it (initdb and pg_ctl on the path or beneath /usr/lib/postgresql), \
          or name a server with {VARIABLE}=postgres://..."
     )
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0)
 }
 
 fn find_programs() -> Option<PathBuf> {

@@ -1,9 +1,9 @@
 //! `with-postgres COMMAND...`: runs a command with a throwaway Postgres server, whose address is in
-//! `DOCKET_TEST_POSTGRES`, and removes it afterwards. `cargo xtask test` runs all tests so.
+//! `DOCKET_TEST_POSTGRES`, and a PgBouncer before it, and removes both afterwards. `cargo xtask test` runs all tests so.
 
 use std::process::{Command, ExitCode};
 
-use docket_tests::postgres::{Cluster, Flushes, VARIABLE};
+use docket_tests::postgres::{Cluster, Flushes, VARIABLE, pooler};
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -14,6 +14,12 @@ fn main() -> ExitCode {
     let cluster = (!given).then(|| Cluster::join(Flushes::Never));
     if let Some(cluster) = &cluster {
         command.env(VARIABLE, cluster.url());
+        match cluster.pooler() {
+            Some(folder) => _ = command.env(pooler::VARIABLE, folder),
+            None => eprintln!(
+                "NOT TRIED: there is no PgBouncer here, and none can be installed: the contract behind a pooler runs without one"
+            ),
+        }
     }
     let status = command.status();
     if let Some(cluster) = cluster {

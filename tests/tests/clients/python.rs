@@ -52,8 +52,8 @@ fn no_made_up_request_is_answered_outside_the_document() {
         Command::new(python.join("schemathesis"))
             .args(["run", &format!("http://{}/api/v1/openapi.json", web.address)])
             .args(["--max-examples", "5", "--seed", "1", "--request-timeout", "30", "--checks", checks])
-            // A stream has no end, and lines of JSON are a form it cannot make up.
-            .args(["--exclude-path-regex", "stream|import$", "--no-color"])
+            // A stream has no end, lines of JSON are a form it cannot make up, and with the first key it would be a stranger.
+            .args(["--exclude-path-regex", "stream|import$|keys", "--no-color"])
             .current_dir(web.database.parent().expect("a folder")),
     );
 }

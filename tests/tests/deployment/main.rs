@@ -5,6 +5,7 @@
 //! proxy, root in the image, a misspelt setting, option, variable or metric, a health check by a name that is refused, and an
 //! alias that the compose file does not have.
 
+mod checked;
 mod commands;
 mod compose;
 mod image;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_lc_rs::rsa::KeySize;
-use docket_tests::web::{Reply, Web};
+use docket_tests::web::{Reply, Stream, Web};
 use jsonwebtoken::{Algorithm, Header, get_current_timestamp};
 use serde_json::{Value, json};
 
@@ -132,4 +132,22 @@ async fn keys_that_cannot_be_fetched_are_those_we_had_or_none() {
     assert_eq!(put_off.error(503)["kind"], json!("transient"));
     assert!(!put_off.header("retry-after").is_empty());
     assert_eq!(late.get("/items").reason(401), "credential_missing");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_stream_ends_with_the_token_that_opened_it() {
+    let signer = Signer::new("k1");
+    let keys = KeyServer::start(Mood::Body(set(&[&signer]))).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let web = serve(&keys, &folder.path().join("work.db"));
+    // Its time is over, but for what is forgiven to clocks.
+    let exp = get_current_timestamp() - 26;
+    let token = bearer(&signer.sign(&claims(json!({ "docket_profile": "viewer", "exp": exp }))));
+    let headers = [("authorization", token.as_str()), ("connection", "close")];
+    let begun = std::time::Instant::now();
+    let mut stream =
+        Stream::try_open(web.address, "/events/stream", &headers, Duration::from_secs(14)).expect("a stream");
+    assert!(stream.next_event().is_none());
+    assert!(begun.elapsed() < Duration::from_secs(9), "the stream goes on: {:?}", begun.elapsed());
+    assert_eq!(web.send("GET", "/items", &headers, None).reason(401), "proof_rejected");
 }

@@ -4,6 +4,7 @@ use docket_core::model::Inbox;
 use docket_core::store::{Filter, KeyReach, Scope, Store, StoreError};
 use docket_store_postgres::{PostgresOptions, PostgresStore};
 use docket_tests::postgres::Database;
+use docket_tests::web::command_on;
 
 /// What a database is made of, as one text.
 const SCHEMA: &str = "SELECT (SELECT string_agg(concat_ws(' ', table_name, column_name, data_type, is_nullable, \
@@ -105,6 +106,25 @@ async fn what_belongs_to_others_is_left_alone() {
         database.ask("SELECT count(*)::text FROM pg_tables WHERE schemaname = 'work' AND tablename = 'items'"),
         "1"
     );
+}
+
+/// None of that age is at hand: this one says that it is, to the question by which it is known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_too_old_is_refused_and_left_alone() {
+    let database = Database::empty();
+    database.run(
+        "CREATE SCHEMA aged; \
+         CREATE FUNCTION aged.current_setting(text) RETURNS text LANGUAGE sql AS \
+         'SELECT CASE $1 WHEN ''server_version_num'' THEN ''120022'' ELSE pg_catalog.current_setting($1) END'; \
+         DO 'BEGIN EXECUTE format(''ALTER DATABASE %I SET search_path = aged, pg_catalog'', current_database()); END'",
+    );
+    must_say(&refusal(&database.url(), true).await, &["Postgres 12", "13 is the oldest", "upgrade"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = command_on(&database.url(), folder.path()).arg("init").output().expect("it runs");
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(3), "{said}");
+    assert!(said.contains("Postgres 12"), "{said}");
+    assert_eq!(database.ask("SELECT count(*)::text FROM pg_class WHERE relname = 'docket'"), "0");
 }
 
 #[tokio::test]

@@ -1,45 +1,11 @@
 //! Encrypted connections: who is believed, who is not, and what an operator is told.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use docket_tests::certificates::{certificates, free_port};
 use docket_tests::own_postgres::{OwnServer, keep_for_server, run_on};
 use docket_tests::web::command_on;
-
-/// Runs openssl in a folder; the machine that has Postgres has it.
-fn openssl(folder: &Path, words: &str) {
-    let done = Command::new("openssl").args(words.split(' ')).current_dir(folder).output();
-    let done = done.unwrap_or_else(|error| panic!("these tests need openssl: {error}"));
-    assert!(done.status.success(), "openssl {words}: {}", String::from_utf8_lossy(&done.stderr));
-}
-
-/// Two authorities, of which one has signed a server's certificate for these names.
-fn certificates(folder: &Path, names: &str) {
-    for authority in ["ca", "other"] {
-        openssl(
-            folder,
-            &format!(
-                "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout {authority}.key -out {authority}.crt \
-                 -days 2 -subj /CN=docket-test-{authority}"
-            ),
-        );
-    }
-    openssl(
-        folder,
-        "req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout server.key -out server.csr -subj /CN=docket-test",
-    );
-    std::fs::write(folder.join("names"), format!("subjectAltName={names}\n")).expect("a file");
-    openssl(
-        folder,
-        "x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -out server.crt -days 2 -extfile names",
-    );
-}
-
-/// A port that nobody has.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
-}
 
 /// A server that takes encrypted connections over TCP, and no others there.
 fn server(certificates: &Path, port: u16) -> OwnServer {

@@ -16,6 +16,7 @@ mod overload_sheds;
 mod restorable_backup;
 mod scopes_are_kept;
 mod scopes_over_http;
+mod scopes_requests;
 mod stale_holders_write_nothing;
 mod state_and_record_are_one;
 mod waiters_miss_nothing;

@@ -1,18 +1,23 @@
 //! P15 over HTTP: a key sees and changes its projects alone.
 //!
-//! Two servers on one Postgres database with two projects and a key for one of them. Every route that names an item or a
-//! project is asked for the caller's own, for another's and for one that is nowhere: another's and nowhere are answered with
-//! the same status and the same words, lists hold nothing of it, nothing of it changes, and live events tell nothing of it.
-//! Planted bug it catches: what is shown of items is not limited.
+//! Two servers on one Postgres database with two projects and keys for one of them, and for one item in it. Every operation of the
+//! OpenAPI document is asked for the other project's things and for such that are nowhere: both are answered with the same
+//! status and the same words, lists hold nothing of it, nothing of it changes, and live events tell nothing of it. The key for one
+//! item changes no other. Planted bug it catches: what is shown of items is not limited.
 
 use std::time::Duration;
 
+use docket_core::model::{Item, Verb};
+use docket_core::testing::World;
 use docket_tests::web::{Reply, Stream, Web, command_on};
 use serde_json::{Value, json};
 
 use crate::fleet::{Place, must_fail_with};
+use crate::scopes_requests::{LISTS, Request, about_everything, about_items, about_others, about_projects};
 
 const NOWHERE: &str = "00000000-0000-7000-8000-000000000001";
+/// What has another form of id, and never was.
+const NO_ULID: &str = "01JZK3V5Q8X4R2M7N9P6T1B0CD";
 /// A word that only the other project has.
 const SECRET: &str = "zebra";
 
@@ -31,112 +36,6 @@ fn make(place: &Place, project: &str, title: &str) -> String {
     made[at..at + 36].to_owned()
 }
 
-/// Every request that names an item, with `ID` for it.
-fn about_items() -> Vec<(&'static str, &'static str, Value)> {
-    let get = |path| ("GET", path, Value::Null);
-    vec![
-        get("/items/ID"),
-        get("/items/ID/context"),
-        get("/items/ID/standing"),
-        get("/items/ID/why"),
-        get("/items/ID/overview"),
-        get("/items/ID/tree"),
-        get("/items/ID/notes"),
-        get("/items/ID/notes/remark"),
-        get("/items/ID/edges"),
-        get("/items/ID/dossier?profile=full"),
-        get("/items/ID/brief"),
-        get("/items/ID/verdict"),
-        get("/items/ID/questions"),
-        get("/items/ID/checks"),
-        get("/items/ID/runs"),
-        get("/sessions?item=ID"),
-        ("POST", "/items/ID/sessions", json!({ "runtime": { "model": "small" } })),
-        get("/items/ID/comments"),
-        get("/items/ID/links"),
-        get("/items/ID/events"),
-        get("/events?item=ID"),
-        get("/queue?under=ID"),
-        get("/items?parent=ID"),
-        ("PATCH", "/items/ID", json!({ "title": "new" })),
-        ("POST", "/items/ID/transitions", json!({ "trigger": "start" })),
-        ("PUT", "/items/ID/claim", json!({})),
-        ("DELETE", "/items/ID/claim", Value::Null),
-        ("PUT", "/items/ID/notes/late", json!({ "body": "words" })),
-        ("DELETE", "/items/ID/notes/remark", Value::Null),
-        ("PUT", "/items/ID/brief", json!({ "objective": "new" })),
-        ("PATCH", "/items/ID/brief", json!({ "objective": null })),
-        ("DELETE", "/items/ID/brief", Value::Null),
-        ("POST", "/items/ID/evidence", json!({ "criteria": [{ "id": "c1", "passed": true }] })),
-        ("PUT", "/items/ID/checks", json!({ "checks": [{ "desc": "new", "cmd": "true" }] })),
-        ("POST", "/items/ID/checks", json!({ "checks": [{ "desc": "more" }] })),
-        ("POST", "/items/ID/checks/approve", json!({})),
-        ("POST", "/items/ID/checks/0/attest", json!({ "passed": true })),
-        ("POST", "/items/ID/checks/run", json!({})),
-        ("POST", "/items/ID/submit", json!({ "output": "words" })),
-        ("POST", "/items/ID/questions", json!({ "question": "which?" })),
-        ("POST", "/items/ID/comments", json!({ "comment": "words" })),
-        ("POST", "/items/ID/links", json!({ "links": [{ "kind": "a", "ref": "b", "url": "https://example.com/" }] })),
-        ("POST", "/items/ID/begin", json!({})),
-        ("POST", "/items/ID/finish", json!({ "preview": true })),
-        ("POST", "/items/ID/close-tree", json!({})),
-        ("POST", "/bulk/items/patch", json!({ "ids": ["ID"], "patch": { "title": "new" } })),
-        ("POST", "/projects/mine/import-markdown", json!({ "markdown": "- one", "parent": "ID" })),
-        ("POST", "/items/ID/close-beneath", json!({})),
-        ("POST", "/edges", json!({ "from": "ID", "to": "OWN" })),
-        ("POST", "/edges", json!({ "from": "OWN", "to": "ID" })),
-        ("POST", "/items", json!({ "title": "child", "parent": "ID" })),
-        ("POST", "/trees", json!({ "root": { "title": "root" }, "parent": "ID" })),
-        ("PATCH", "/bulk/items", json!({ "items": [{ "item": "ID", "title": "new" }] })),
-        ("POST", "/bulk/transitions", json!({ "transitions": [{ "item": "ID", "trigger": "start" }] })),
-        ("POST", "/bulk/claims", json!({ "claims": [{ "item": "ID" }], "releases": ["ID"] })),
-        ("PUT", "/bulk/notes", json!({ "notes": [{ "item": "ID", "key": "late", "body": "words" }] })),
-        ("POST", "/bulk/items/remove", json!({ "items": ["ID"] })),
-        ("DELETE", "/items/ID", Value::Null),
-    ]
-}
-
-/// A run and a session that never were.
-const NO_ULID: &str = "01JZK3V5Q8X4R2M7N9P6T1B0CD";
-
-/// Every request that names a run as `RUN` or a session as `SESSION`.
-fn about_attempts() -> Vec<(&'static str, &'static str, Value)> {
-    vec![
-        ("GET", "/runs/RUN", Value::Null),
-        ("GET", "/runs/RUN/log", Value::Null),
-        ("POST", "/runs/RUN/cancel", Value::Null),
-        ("GET", "/sessions/SESSION", Value::Null),
-        ("POST", "/sessions/SESSION/heartbeat", json!({ "text": "mine" })),
-        ("POST", "/sessions/SESSION/finish", json!({ "summary": "mine" })),
-        ("POST", "/sessions/SESSION/cancel", json!({ "reason": "mine" })),
-    ]
-}
-
-/// Every list, and what names a project as `SLUG`.
-const LISTS: [&str; 21] = [
-    "/sessions",
-    "/sessions?health=active",
-    "/sessions?project=SLUG",
-    "/items",
-    "/search?q=zebra",
-    "/tree",
-    "/queue",
-    "/why",
-    "/blocked",
-    "/overview",
-    "/events",
-    "/projects",
-    "/export",
-    "/projects/SLUG",
-    "/projects/SLUG/health",
-    "/projects/SLUG/activity",
-    "/projects/SLUG/estimate",
-    "/projects?includeArchived=true",
-    "/inbox",
-    "/inbox?project=SLUG",
-    "/items?project=SLUG",
-];
-
 /// A status, and what was said without what must differ.
 fn told(reply: &Reply, id: &str) -> (u16, String) {
     let mut said = String::from_utf8_lossy(&reply.body).replace(id, "X");
@@ -147,69 +46,168 @@ fn told(reply: &Reply, id: &str) -> (u16, String) {
     (reply.status, said)
 }
 
-/// An item of the other project with a run of its check and an attempt at it: their ids.
-fn attempt(place: &Place) -> [String; 3] {
-    let item = make(place, "other", &format!("{SECRET} attempted"));
-    run(place, &["--project", "other", "check", "add", &item, SECRET, "--cmd", "true"]);
-    run(place, &["--project", "other", "check", "run", &item]);
-    let runs = run(place, &["--project", "other", "check", "runs", &item]);
-    let made_run = runs["runs"][0]["id"].as_str().expect("a run").to_owned();
-    let begun = run(place, &["--project", "other", "--actor", "agent:zoe", "session", "begin", &item]);
-    [item, made_run, begun["session"]["id"].as_str().expect("a session").to_owned()]
+/// What there is of the other project, by the words that requests name it with.
+struct Theirs {
+    /// Every id that is nobody else's affair.
+    ids: Vec<(&'static str, String)>,
+    item: String,
+}
+
+impl Theirs {
+    fn get(&self, word: &str) -> &str {
+        self.ids.iter().find(|(known, _)| *known == word).map_or("", |(_, id)| id.as_str())
+    }
+}
+
+/// Fills the other project: an item with everything on it, a run of a check, an attempt, an edge, an entry of knowledge.
+fn fill(place: &Place) -> Theirs {
+    let in_other = |words: &[&str]| run(place, &[&["--project", "other"], words].concat());
+    let id = |made: &Value, path: &str| {
+        made.pointer(path).and_then(Value::as_str).unwrap_or_else(|| panic!("{made}")).to_owned()
+    };
+    let other = make(place, "other", SECRET);
+    in_other(&["note", "set", &other, "remark", SECRET]);
+    in_other(&["brief", "set", &other, "--objective", SECRET, "--criterion", SECRET]);
+    in_other(&["comment", &other, SECRET]);
+    in_other(&["check", "add", &other, SECRET, "--cmd", SECRET]);
+    in_other(&["item", "edit", &other, "--attention", SECRET]);
+    let attempted = make(place, "other", &format!("{SECRET} attempted"));
+    in_other(&["check", "add", &attempted, SECRET, "--cmd", "true"]);
+    in_other(&["check", "run", &attempted]);
+    let runs = in_other(&["check", "runs", &attempted]);
+    let begun = in_other(&["--actor", "agent:zoe", "session", "begin", &attempted]);
+    let second = make(place, "other", &format!("{SECRET} second"));
+    // What the command line does not tell the ids of is made over HTTP, before there is any key.
+    let web = Web::serving(&place.word(), place.folder(), |_| {});
+    let post = |path: &str, body: Value| web.post(path, &body).with(201);
+    let asked = post(&format!("/items/{second}/questions"), json!({ "question": SECRET }));
+    let link = json!({ "kind": "pr", "ref": SECRET, "url": "https://example.com/zebra" });
+    post(&format!("/items/{second}/links"), json!({ "links": [link] }));
+    let links = web.get(&format!("/items/{second}/links")).with(200);
+    post("/edges", json!({ "from": other, "to": second }));
+    let edges = web.get(&format!("/items/{second}/edges")).with(200);
+    post(
+        "/knowledge",
+        json!({ "project": "other", "entries": [{ "title": SECRET, "body": SECRET, "tags": [SECRET] }] }),
+    );
+    let entries = web.get("/knowledge?project=other").with(200);
+    let questions = web.get(&format!("/items/{second}/questions")).with(200);
+    assert!(!asked.is_null());
+    let ids = vec![
+        ("RUN", id(&runs, "/runs/0/id")),
+        ("SESSION", id(&begun, "/session/id")),
+        ("QUESTION", id(&questions, "/questions/0/id")),
+        ("LINK", id(&links, "/links/0/id")),
+        ("EDGE", id(&edges, "/edges/0/id")),
+        ("ENTRY", id(&entries, "/entries/0/id")),
+        ("attempted", attempted),
+        ("second", second),
+        ("item", other.clone()),
+    ];
+    Theirs { ids, item: other }
+}
+
+/// Somebody with a key, and the servers it may go to.
+struct Asker<'w> {
+    webs: &'w [Web; 2],
+    key: String,
+    own: String,
+    mine: String,
+    asked: std::cell::Cell<usize>,
+}
+
+impl Asker<'_> {
+    fn ask(&self, method: &str, path: &str, body: &Value) -> Reply {
+        let names = |text: &str| text.replace("OWN", &self.own).replace("MINE", &self.mine);
+        let body = (!body.is_null()).then(|| names(&body.to_string()));
+        let kind = if path == "/import" { "application/x-ndjson" } else { "application/json" };
+        let headers = [("authorization", self.key.as_str()), ("content-type", kind)];
+        self.asked.set(self.asked.get() + 1);
+        self.webs[self.asked.get() % 2].send(method, &names(path), &headers, body.as_deref().map(str::as_bytes))
+    }
+
+    /// Asks for the other's and for what is nowhere, in the same place: both must be told alike.
+    fn compare(&self, (method, path, body): &Request, word: &str, theirs: &str, nowhere: &str) -> u16 {
+        let ask = |id: &str| {
+            let body = serde_json::from_str(&body.to_string().replace(word, id)).expect("JSON");
+            told(&self.ask(method, &path.replace(word, id), &body), id)
+        };
+        let (one, other) = (ask(theirs), ask(nowhere));
+        assert_eq!(one, other, "{method} {path} tells");
+        assert!(!one.1.replace("q=zebra", "").contains(SECRET), "{method} {path} tells {}", one.1);
+        assert!(one.0 < 500, "{method} {path}: {}", one.1);
+        one.0
+    }
+
+    /// Everything that can be asked of the other project.
+    fn ask_all(&self, theirs: &Theirs) {
+        for request in about_items() {
+            self.compare(&request, "ID", &theirs.item, NOWHERE);
+        }
+        for request in about_others() {
+            let words = ["RUN", "SESSION", "QUESTION", "LINK", "EDGE", "ENTRY"];
+            let word = words.into_iter().find(|word| request.1.contains(word)).expect("a word");
+            let nowhere = if word == "EDGE" { NOWHERE } else { NO_ULID };
+            self.compare(&request, word, theirs.get(word), nowhere);
+        }
+        for request in about_projects() {
+            self.compare(&request, "SLUG", "other", "none");
+        }
+        for (method, path, body) in about_everything() {
+            let refused = self.ask(method, &path.replace("KEY", "admin"), &body);
+            assert_eq!(refused.error(403)["code"], json!("FORBIDDEN"), "{method} {path}");
+        }
+        for path in LISTS {
+            let reply = self.ask("GET", &path.replace("SLUG", "other"), &Value::Null);
+            let (status, said) = told(&reply, "other");
+            // A search may say again what was searched for.
+            let named = theirs.ids.iter().any(|(_, id)| said.contains(id.as_str()));
+            let leaks = named || said.replace("q=zebra", "").contains(SECRET) || said.contains("zoe");
+            assert!(!leaks && status < 500, "GET {path} tells {said}");
+            if path.contains("SLUG") {
+                let unknown = told(&self.ask("GET", &path.replace("SLUG", "none"), &Value::Null), "none");
+                assert_eq!((status, said), unknown, "GET {path} tells");
+            }
+        }
+    }
+}
+
+/// All that was ever done to a project, and its items.
+fn of_project(world: &World, prefix: &str) -> (usize, Vec<Item>) {
+    let project = world.projects.values().find(|project| project.prefix.as_str() == prefix).expect("a project").id;
+    let events = world.events.iter().filter(|event| event.project == project).count();
+    (events, world.items.values().filter(|item| item.project == project).cloned().collect())
+}
+
+/// Two projects, one of them full, and an item and an entry of one's own.
+fn prepared(place: &Place) -> (String, String, Theirs) {
+    run(place, &["--project", "mine", "init", "--prefix", "MINE"]);
+    run(place, &["project", "set", "other", "--prefix", "OTHER"]);
+    let theirs = fill(place);
+    run(place, &["--project", "mine", "learn", "My own", "words"]);
+    let entries = run(place, &["--project", "mine", "knowledge", "list"]);
+    let mine =
+        entries.pointer("/entries/0/id").and_then(Value::as_str).unwrap_or_else(|| panic!("{entries}")).to_owned();
+    (make(place, "mine", "my own"), mine, theirs)
+}
+
+fn key(place: &Place, words: &[&str]) -> String {
+    let made = run(place, &[&["key", "create", "--profile", "maintainer"], words].concat());
+    format!("Bearer {}", made["secret"].as_str().expect("a secret"))
 }
 
 fn experiment(plant: Option<&'static str>) {
     let place = Place::on_server(plant);
-    run(&place, &["--project", "mine", "init", "--prefix", "MINE"]);
-    run(&place, &["project", "set", "other", "--prefix", "OTHER"]);
-    let (own, other) = (make(&place, "mine", "my own"), make(&place, "other", SECRET));
-    run(&place, &["--project", "other", "note", "set", &other, "remark", SECRET]);
-    run(&place, &["--project", "other", "brief", "set", &other, "--objective", SECRET, "--criterion", SECRET]);
-    run(&place, &["--project", "other", "comment", &other, SECRET]);
-    run(&place, &["--project", "other", "check", "add", &other, SECRET, "--cmd", SECRET]);
-    run(&place, &["--project", "other", "item", "edit", &other, "--attention", SECRET]);
-    let [attempted, made_run, session] = attempt(&place);
-    let made = run(&place, &["key", "create", "--profile", "maintainer", "--project", "mine"]);
-    let key = format!("Bearer {}", made["secret"].as_str().expect("a secret"));
+    let (own, mine, theirs) = prepared(&place);
+    key(&place, &["--name", "admin"]);
+    let key = key(&place, &["--project", "mine"]);
     let webs = [place.web(), place.web()];
     let before = place.read();
-    let send = |web: &Web, method: &str, path: &str, body: &Value| {
-        let body = (!body.is_null()).then(|| body.to_string().replace("OWN", &own));
-        web.send(method, path, &[("authorization", &key)], body.as_deref().map(str::as_bytes))
-    };
+    let path = "/events/stream?after=0";
     let mut stream =
-        Stream::try_open(webs[1].address, "/events/stream?after=0", &[("authorization", &key)], Duration::from_secs(1))
-            .expect("a stream");
-    for (at, (method, path, body)) in about_items().into_iter().enumerate() {
-        let ask = |id: &str| {
-            let body = serde_json::from_str(&body.to_string().replace("ID", id)).expect("JSON");
-            told(&send(&webs[at % 2], method, &path.replace("ID", id), &body), id)
-        };
-        let (theirs, nowhere) = (ask(&other), ask(NOWHERE));
-        assert_eq!(theirs, nowhere, "{method} {path} tells");
-        assert!(!theirs.1.contains(SECRET), "{method} {path} tells {}", theirs.1);
-        assert!(theirs.0 < 500, "{method} {path}: {}", theirs.1);
-    }
-    for (at, (method, path, body)) in about_attempts().into_iter().enumerate() {
-        let ask =
-            |id: &str| told(&send(&webs[at % 2], method, &path.replace("RUN", id).replace("SESSION", id), &body), id);
-        let (theirs, nowhere) = (ask(if path.contains("RUN") { &made_run } else { &session }), ask(NO_ULID));
-        assert_eq!(theirs, nowhere, "{method} {path} tells");
-        assert_eq!(theirs.0, 404, "{method} {path}: {}", theirs.1);
-    }
-    for (at, path) in LISTS.into_iter().enumerate() {
-        let reply = send(&webs[at % 2], "GET", &path.replace("SLUG", "other"), &Value::Null);
-        let (status, said) = told(&reply, "other");
-        // A search may say again what was searched for.
-        let named = [&other, &attempted, &session, &made_run].iter().any(|id| said.contains(id.as_str()));
-        let leaks = named || said.replace("q=zebra", "").contains(SECRET) || said.contains("zoe");
-        assert!(!leaks && status < 500, "GET {path} tells {said}");
-        if path.contains("SLUG") {
-            let (unknown, words) =
-                told(&send(&webs[at % 2], "GET", &path.replace("SLUG", "none"), &Value::Null), "none");
-            assert_eq!((status, said), (unknown, words), "GET {path} tells");
-        }
-    }
+        Stream::try_open(webs[1].address, path, &[("authorization", &key)], Duration::from_secs(1)).expect("a stream");
+    let asker = Asker { webs: &webs, key, own, mine, asked: std::cell::Cell::new(0) };
+    asker.ask_all(&theirs);
     let mut heard = 0;
     while let Some(sent) = stream.next_event() {
         heard += 1;
@@ -217,15 +215,11 @@ fn experiment(plant: Option<&'static str>) {
     }
     assert!(heard > 0, "live events tell nothing at all");
     let after = place.check();
-    let theirs = |world: &docket_core::testing::World| {
-        let item = world.items.values().find(|item| item.id.to_string() == other).cloned();
-        let session = world.sessions.values().find(|known| known.id.to_string() == session).cloned();
-        assert!(session.is_some(), "the attempt is gone");
-        (item, session, world.notes.values().filter(|note| note.item.to_string() == other).count(), world.edges.len())
-    };
-    assert_eq!(theirs(&before), theirs(&after), "something of the other project has changed");
+    assert_eq!(of_project(&before, "OTHER"), of_project(&after, "OTHER"), "something of the other project has changed");
+    let keys = |world: &World| world.events.iter().filter(|event| event.verb == Verb::KeySet).count();
+    assert_eq!(keys(&before), keys(&after), "a key was made or changed");
     // And the caller's own is there for all of it.
-    assert_eq!(send(&webs[0], "GET", &format!("/items/{own}"), &Value::Null).status, 200);
+    asker.ask("GET", "/items/OWN", &Value::Null).with(200);
 }
 
 #[test]
@@ -236,4 +230,33 @@ fn a_key_sees_and_changes_its_projects_alone() {
 #[test]
 fn and_a_read_without_the_limit_would_be_seen() {
     must_fail_with(&["tells"], || experiment(Some("reads-unlimited")));
+}
+
+/// A key for one item: it reads its project, and changes nothing but its item.
+#[test]
+fn a_key_for_one_item_changes_it_alone() {
+    let place = Place::on_server(None);
+    let (own, mine, theirs) = prepared(&place);
+    let sibling = make(&place, "mine", "beside it");
+    run(&place, &["--project", "mine", "note", "set", &sibling, "remark", "words"]);
+    key(&place, &["--name", "admin"]);
+    let key = key(&place, &["--item", &own]);
+    let webs = [place.web(), place.web()];
+    let before = place.read();
+    let asker = Asker { webs: &webs, key, own: own.clone(), mine, asked: std::cell::Cell::new(0) };
+    asker.ask_all(&theirs);
+    for (method, path, body) in about_items().into_iter().filter(|(_, path, _)| *path != "/events/stream?item=ID") {
+        let body = serde_json::from_str(&body.to_string().replace("ID", &sibling)).expect("JSON");
+        let reply = asker.ask(method, &path.replace("ID", &sibling), &body);
+        assert!(reply.status < 500, "{method} {path}: {}", String::from_utf8_lossy(&reply.body));
+        assert!(method != "GET" || reply.status < 400, "GET {path}: its project may be read");
+    }
+    let after = place.check();
+    assert_eq!(of_project(&before, "OTHER"), of_project(&after, "OTHER"), "something of the other project has changed");
+    for event in after.events.iter().skip(before.events.len()) {
+        let item = event.item.map(|item| item.to_string());
+        assert_eq!(item.as_deref(), Some(own.as_str()), "it changed something else: {event:?}");
+    }
+    asker.ask("PATCH", "/items/OWN", &json!({ "title": "still mine" })).with(200);
+    asker.ask("PUT", "/items/OWN/notes/late", &json!({ "body": "words" })).with(200);
 }

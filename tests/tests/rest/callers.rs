@@ -139,6 +139,28 @@ fn a_caller_who_calls_too_often_is_told_when_to_come_again() {
 }
 
 #[test]
+fn rest_and_mcp_share_one_measure() {
+    let (folder, database) = database();
+    let one = key(&database, &["--profile", "viewer"]);
+    std::fs::write(folder.path().join("docket.toml"), "[limits]\nburst = 6\nper_second = 1\n").expect("docket.toml");
+    let web = Web::on(&database, |_| {});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    let headers = [("authorization", one.as_str()), ("accept", "application/json, text/event-stream")];
+    let by_mcp = || web.to("POST", "/mcp", &headers, Some(message.as_bytes()));
+    let by_rest = || get(&web, &one, "/items/WEB-1");
+    // As many by one way as fill the measure, and the next by the other finds it full.
+    let begun = Instant::now();
+    let taken = (0..30).take_while(|_| by_mcp().status == 200).count();
+    assert!((6..30).contains(&taken), "{taken}");
+    let next = by_rest();
+    if begun.elapsed() < Duration::from_millis(900) {
+        assert_eq!(next.reason(429), "rate_limited");
+    }
+    while by_rest().status == 200 {}
+    assert_eq!(by_mcp().reason(429), "rate_limited");
+}
+
+#[test]
 fn with_a_key_others_may_reach_the_server() {
     let (_folder, database) = database();
     let viewer = key(&database, &["--profile", "viewer"]);

@@ -1,5 +1,7 @@
 //! The server over HTTP, through the real program: every route, its errors, bad input, bad bytes and bad days.
 
+mod api_keys;
+mod audit;
 mod bad_bytes;
 mod bad_input;
 mod callers;
@@ -13,6 +15,7 @@ mod first_key;
 mod followers;
 mod items;
 mod knowledge;
+mod lasting;
 mod limits;
 mod mcp;
 mod pages;

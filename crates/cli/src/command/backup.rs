@@ -40,7 +40,7 @@ struct BackedUp {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None, false, None)?;
+    crate::logging::start(&shell.around, None, false, None, false)?;
     shell.location()?.place.file(USE_PG_DUMP)?;
     let path = resolve(&shell.around, &args.path);
     if exists(&path)? {

@@ -67,7 +67,7 @@ impl Report {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None, false, None)?;
+    crate::logging::start(&shell.around, None, false, None, false)?;
     let mut report = Report { database: shell.location()?.place.shown(), ..Report::default() };
     let keys = match look_and_mend(shell, &args, &mut report).await {
         Ok(keys) => keys,

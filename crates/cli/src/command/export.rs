@@ -53,7 +53,7 @@ struct Exported {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None, false, None)?;
+    crate::logging::start(&shell.around, None, false, None, false)?;
     let sink = sink(shell, &args)?;
     let store = shell.open_store(Access::Read, Durability::Full).await?;
     let progress = Progress::new(shell.out, "reading rows", None);

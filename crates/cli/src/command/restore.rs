@@ -46,7 +46,7 @@ struct Restored {
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
-    crate::logging::start(&shell.around, None, false, None)?;
+    crate::logging::start(&shell.around, None, false, None, false)?;
     let place = shell.location()?.place;
     let database = place
         .file("pg_restore puts a backup back that pg_dump made; `docket import` reads what `docket export` wrote")?;

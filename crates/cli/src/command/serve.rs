@@ -12,7 +12,7 @@ use docket_core::query::thought_of;
 use docket_core::store::ProjectRef;
 use docket_core::{Code, Engine, Error, Kind, Reason};
 use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, names_projects, surfaces};
-use docket_rest_api::{Adopt, Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Settings, serve};
+use docket_rest_api::{Actors, Adopt, Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Lasting, Settings, serve};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -74,12 +74,16 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let location = shell.location()?;
     let (database, engine, project) = open_database(shell, &config, &caller, &location.place).await?;
     let gate = gate(&engine, &caller, &config, listen).await?;
+    let verifier = mcp::verifier(&config).await?;
+    let require_actor = config.identity.require_actor.unwrap_or(false);
     let listener = TcpListener::bind(listen)
         .await
         .map_err(|error| Failure::environment(format!("{listen}: cannot be listened on: {error}")))?;
     let app = App::new(Settings {
         engine: engine.clone(),
         gate,
+        actors: Actors { verifier: Arc::clone(&verifier), required: require_actor },
+        public_url: config.server.public_url.clone(),
         hosts: Hosts::new(config.server.hosts.iter().cloned()),
         limits: config.server.limits,
         project,
@@ -87,8 +91,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             endpoint: HttpEndpoint::new()?,
             project,
             chosen: shell.named_project()?.is_some() || config.project.slug.is_some(),
-            require_actor: config.identity.require_actor.unwrap_or(false),
-            verifier: mcp::verifier(&config).await?,
+            require_actor,
+            verifier,
         })),
         adopt: telemetry.as_ref().map(|_| telemetry::adopt as Adopt),
     });
@@ -138,6 +142,7 @@ async fn gate(
         by: caller.explicit.then(|| caller.actor.clone()),
         policy: caller.policy,
         engine: engine.clone(),
+        pass: Arc::new(Lasting),
     };
     gate::for_this_machine(engine, local, config.rate).await
 }

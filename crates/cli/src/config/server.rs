@@ -14,6 +14,8 @@ pub(crate) struct Server {
     pub(crate) listen: Option<SocketAddr>,
     /// Names beside the loopback ones.
     pub(crate) hosts: Vec<String>,
+    /// Where clients reach it.
+    pub(crate) public_url: Option<String>,
     pub(crate) limits: Limits,
 }
 
@@ -25,6 +27,9 @@ pub(super) fn read(field: &Field<'_>) -> Result<Server, ConfigError> {
     }
     if let Some(field) = settings.get("hosts") {
         server.hosts = field.list()?.iter().map(|host| host.parsed_by(host_name)).collect::<Result<_, _>>()?;
+    }
+    if let Some(field) = settings.get("public_url") {
+        server.public_url = Some(field.parsed_by(public_url)?);
     }
     limits(&mut settings, &mut server.limits)?;
     settings.finish()?;
@@ -85,9 +90,45 @@ fn host_name(text: &str) -> Result<String, Invalid> {
     Ok(text.to_ascii_lowercase())
 }
 
+/// Where clients reach the server: a scheme and a name, and nothing behind it.
+fn public_url(text: &str) -> Result<String, Invalid> {
+    let plain = text.trim_end_matches('/');
+    let host = plain.strip_prefix("https://").or_else(|| plain.strip_prefix("http://"));
+    let is_name = |host: &str| host.parse::<http::uri::Authority>().is_ok_and(|name| !name.as_str().contains('@'));
+    if host.is_some_and(is_name) {
+        return Ok(plain.to_owned());
+    }
+    let message =
+        format!("must be an address without a path, such as https://docket.example.org, not \"{}\"", echo(text));
+    Err(Invalid::new(Reason::BadValue, message))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_public_address_is_a_scheme_and_a_name() {
+        for (text, wanted) in [
+            ("https://docket.example.org", "https://docket.example.org"),
+            ("https://docket.example.org/", "https://docket.example.org"),
+            ("http://10.0.0.1:8080", "http://10.0.0.1:8080"),
+        ] {
+            assert_eq!(public_url(text), Ok(wanted.to_owned()), "{text}");
+        }
+        for text in [
+            "",
+            "docket.example.org",
+            "https://",
+            "ftp://a",
+            "https://a/b",
+            "https://a?b",
+            "https://u@a",
+            "https://a\"b",
+        ] {
+            assert!(public_url(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn addresses_have_a_port() {

@@ -85,8 +85,7 @@ impl Engine {
         if let Err(error) = &done
             && error.code == Code::Forbidden
         {
-            // For whoever looks after the server; what was asked for is not told.
-            tracing::info!(target: "docket::audit", operation = C::NAME, %principal, reason = ?error.reason, "denied");
+            self.access.tell_denied(C::NAME, Some(&principal), error);
         }
         done
     }
@@ -95,7 +94,7 @@ impl Engine {
     /// earlier answer is looked for and none is kept, so a rehearsal burns no request id.
     pub async fn rehearse<C: Command>(&self, call: Call, command: &C) -> Result<C::Output, Error> {
         let call = Call { access: Arc::clone(&self.access), request: None, ..call };
-        call.access.check(C::NEEDS)?;
+        self.may(C::NAME, C::NEEDS)?;
         let mut seen = self.store.view(&call.limited(command.scope(&call))).await?;
         for _ in 0..=limits::LOOK_ROUNDS {
             match unit::decide(&call, command, &seen)? {

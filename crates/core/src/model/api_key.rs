@@ -104,6 +104,7 @@ impl fmt::Debug for KeySecret {
 }
 
 /// A key that a caller is known by. Its secret's hash is not among its fields, so that no answer or event can hold it.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKey {
@@ -153,6 +154,7 @@ impl ApiKey {
             projects: self.projects.clone(),
             item: self.item,
             key: Some(self.id),
+            handle: Some(self.handle.clone()),
             ..Access::everywhere(self.profile)
         }
     }

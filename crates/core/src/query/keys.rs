@@ -11,15 +11,15 @@ impl Engine {
     /// The key that a caller sent, if it holds. An unknown key and a wrong secret are answered the same; that a key was
     /// revoked or has expired is told only to whoever knows its secret.
     pub async fn authenticate(&self, secret: &KeySecret) -> Result<ApiKey, Error> {
-        let (key, is_noted) = self.recognise(secret).await?;
+        let Recognised { key, is_noted, .. } = self.recognise(secret).await?;
         if !is_noted {
             self.note_use(key.id).await;
         }
         Ok(key)
     }
 
-    /// The same without a write: who it is, and whether it was noted not long ago that the key was used.
-    pub async fn recognise(&self, secret: &KeySecret) -> Result<(ApiKey, bool), Error> {
+    /// The same without a write.
+    pub async fn recognise(&self, secret: &KeySecret) -> Result<Recognised, Error> {
         let scope = Scope { keys: KeyReach::Handle(secret.handle().clone()), ..Scope::default() };
         let seen = self.store().view(&scope).await?;
         let digest = secret.digest();
@@ -28,12 +28,12 @@ impl Engine {
         key.check(seen.now)?;
         let age = |last: Timestamp| seen.now.as_millis() - last.as_millis();
         let is_noted = key.last_used_at.is_some_and(|last| age(last) < limits::KEY_TOUCH_MS);
-        Ok((key, is_noted))
+        Ok(Recognised { key, now: seen.now, is_noted })
     }
 
     /// All keys, the newest first, and the database's time.
     pub async fn keys(&self) -> Result<(Timestamp, Vec<ApiKey>), Error> {
-        self.access().check(Needs::new(Profile::Maintainer, Reach::Everything))?;
+        self.may("list-keys", Needs::new(Profile::Maintainer, Reach::Everything))?;
         let scope = Scope { keys: KeyReach::All, ..Scope::default() };
         let seen = self.store().view(&scope).await?;
         Ok((seen.now, seen.keys.into_values().rev().map(|stored| stored.key).collect()))
@@ -64,6 +64,17 @@ impl Engine {
             tracing::debug!(error = &error as &dyn std::error::Error, "the use of a key was not noted");
         }
     }
+}
+
+/// A key that holds.
+#[derive(Clone, Debug)]
+pub struct Recognised {
+    /// The key.
+    pub key: ApiKey,
+    /// When it was looked at, by the database's clock.
+    pub now: Timestamp,
+    /// Whether it was noted not long ago that it was used.
+    pub is_noted: bool,
 }
 
 /// The answer to a key that is none of ours.

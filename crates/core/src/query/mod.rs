@@ -38,6 +38,7 @@ pub use estimate::{Estimate, Spread};
 pub use fresh::{Fresh, OtherEnds};
 pub use health::{Health, Resume, Stalled, Transition};
 pub use inbox::{InboxPage, Waiting, Waits};
+pub use keys::Recognised;
 pub(crate) use keys::unknown_key;
 pub use knowledge::{
     EntryPage, EntryView, KnowledgeFound, KnowledgeHit, KnowledgeQuery, Reference, ReviewState, SearchMode,
@@ -129,7 +130,7 @@ impl Engine {
 
     /// Every row of a table, a page at a time: for export and for `doctor`. Only for whoever may do everything.
     pub async fn scan(&self, table: ScanTable, after: Option<String>) -> Result<ScanPage, Error> {
-        self.access().check(Needs::new(Profile::Maintainer, Reach::Everything))?;
+        self.may("scan", Needs::new(Profile::Maintainer, Reach::Everything))?;
         Ok(self.store().scan(table, after).await?)
     }
 

@@ -47,7 +47,7 @@ pub(super) async fn project_of_item(session: &Session, fields: &mut Fields) -> R
 
 /// Refuses whoever may not run a command, before anything is looked up for it.
 pub(super) fn must_allow<C: Command>(session: &Session) -> Result<(), Error> {
-    session.engine().access().check(C::NEEDS)
+    session.engine().may(C::NAME, C::NEEDS)
 }
 
 /// The item that a call is about.

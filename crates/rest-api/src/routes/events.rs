@@ -165,6 +165,8 @@ async fn waited(shared: &Shared, caller: &Caller, turn: &Turn, query: &EventsQue
             found = follower.next(&caller.engine, &filter) => news = Some(found?),
             () = &mut over => {}
             () = shared.stopped() => {}
+            // What they wait for is not theirs to read any more; the next request says why.
+            () = caller.pass.ended() => {}
         }
     }
     let events = news.map_or_else(Vec::new, |news| news.events(&caller.engine));

@@ -1,5 +1,6 @@
 //! The routes, one resource a file: parse, call the engine, shape the answer.
 
+mod api_keys;
 mod blocked;
 mod brief;
 mod bulk;
@@ -49,7 +50,7 @@ use utoipa_axum::routes;
 
 use crate::app::Shared;
 use crate::failure::Failure;
-use crate::{docs, front};
+use crate::{docs, front, resource};
 
 /// Where a client learns how to get a token.
 pub(crate) const METADATA: &str = "/.well-known/oauth-protected-resource";
@@ -124,6 +125,15 @@ pub(crate) fn resources() -> OpenApiRouter<Arc<Shared>> {
         .routes(routes!(bulk::link))
         .routes(routes!(exchange::export))
         .routes(routes!(exchange::import))
+        .merge(keys())
+}
+
+/// Keys of callers.
+fn keys() -> OpenApiRouter<Arc<Shared>> {
+    OpenApiRouter::new()
+        .routes(routes!(api_keys::list, api_keys::create))
+        .routes(routes!(api_keys::revoke))
+        .routes(routes!(api_keys::rotate))
 }
 
 /// What was learned.
@@ -174,8 +184,8 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .merge(guarded)
         .route("/healthz", axum::routing::get(probes::health))
         .route("/readyz", axum::routing::get(probes::ready))
-        .route(METADATA, axum::routing::get(probes::metadata))
-        .route(&format!("{METADATA}/{{*path}}"), axum::routing::get(probes::metadata))
+        .route(METADATA, axum::routing::get(resource::of_server))
+        .route(&format!("{METADATA}/{{*path}}"), axum::routing::get(resource::of_part))
         .route(&format!("{BASE}/openapi.json"), axum::routing::get(docs::document))
         .route("/docs", axum::routing::get(docs::page))
         .route("/docs/page.js", axum::routing::get(docs::script))

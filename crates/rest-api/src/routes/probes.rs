@@ -2,13 +2,10 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use docket_core::Error;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use serde_json::json;
 
-use crate::answer::{self, Answer};
-use crate::failure::Failure;
+use crate::answer;
 use crate::metrics::Now;
 
 /// The process is there.
@@ -36,17 +33,4 @@ pub(crate) async fn metrics(State(shared): answer::State) -> Response {
         asked: shared.engine.asked(),
     });
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
-}
-
-/// How a client gets a token (RFC 9728), where tokens are taken.
-pub(crate) async fn metadata(State(shared): answer::State) -> Answer {
-    let Some(resource) = shared.gate.resource() else {
-        return Err(Failure::from(Error::not_found("this server takes no tokens")));
-    };
-    answer::ok(&json!({
-        "resource": resource.resource,
-        "authorization_servers": resource.authorization_servers,
-        "bearer_methods_supported": ["header"],
-        "resource_name": "Docket",
-    }))
 }

@@ -96,6 +96,8 @@ async fn follow(
 ) {
     let _present = Present::new(&shared.metrics.streams);
     let patience = shared.limits.stall_timeout;
+    let pass = Arc::clone(&caller.pass);
+    let mut ended = pass.ended();
     let mut piece = Bytes::from_static(b"retry: 2000\n\n");
     loop {
         match tokio::time::timeout(patience, sender.send_data(piece)).await {
@@ -119,6 +121,10 @@ async fn follow(
             },
             () = tokio::time::sleep(HEARTBEAT) => Bytes::from_static(b": alive\n\n"),
             () = shared.stopped() => return,
+            () = &mut ended => {
+                tracing::info!("a stream was ended: what its reader was let in by does not hold any more");
+                return;
+            }
         };
     }
 }
