@@ -182,7 +182,8 @@ pub(crate) async fn for_this_machine(
     let holders = KeyHolders { bearer, engine: engine.clone(), policy: caller.policy, resource: None };
     let keyless = Access { keyless: true, ..engine.access().clone() };
     let local = LocalUser::new(Caller { engine: engine.limited_to(keyless), ..caller });
-    let door = Door { holders, local, engine: engine.clone(), known: Mutex::default(), asking: tokio::sync::Mutex::default() };
+    let door =
+        Door { holders, local, engine: engine.clone(), known: Mutex::default(), asking: tokio::sync::Mutex::default() };
     Ok(counted(door, rate))
 }
 
