@@ -59,3 +59,7 @@ CREATE TABLE links (
     created_at bigint NOT NULL
 );
 CREATE INDEX links_item ON links (item_id);
+
+-- Work that was begun and left: given back, or freed when its holder took up more. In the order of ready work, with which it
+-- is handed out; what is in work because something beneath it is, is not among it.
+CREATE INDEX items_left ON items (project_id, rank, number) WHERE holder IS NULL AND role = 1 AND fence > 0 AND offered;

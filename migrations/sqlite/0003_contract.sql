@@ -61,3 +61,8 @@ CREATE TABLE links (
     created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX links_item ON links (item_id);
+
+-- Work that was begun and left: given back, or freed when its holder took up more. In the order of ready work, with which it
+-- is handed out; what is in work because something beneath it is, is not among it.
+CREATE INDEX items_left ON items (project_id, rank, number, item_type)
+    WHERE holder IS NULL AND role = 1 AND fence > 0 AND offered = 1;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use docket_core::command::{Advance, MoveRequest, MoveResult};
-use docket_core::model::{ItemRef, Role, Trigger};
+use docket_core::model::{ItemRef, Trigger};
 use docket_core::query::{Delta, Includes, NextQuery, ParentReach, Section};
 use docket_core::search;
 use docket_core::store::{Around, Filter};
@@ -145,17 +145,7 @@ async fn time(base: &Base, kind: Kind, items: u32, place: u32, leaf: u32) -> Res
             ensure!(again.is_unchanged(), "nothing has changed");
         }
         Kind::Queue => {
-            let query = NextQuery {
-                project,
-                role: Role::Queue,
-                parent: None,
-                under: None,
-                tags: Vec::new(),
-                item_type: None,
-                include_claimed: false,
-                limit: ROOTS,
-            };
-            let page = engine.next(&query, None).await?;
+            let page = engine.next(&NextQuery::of(project, ROOTS), None).await?;
             ensure!(!page.items.is_empty(), "nothing is ready");
         }
     }

@@ -231,6 +231,10 @@ pub enum Gate {
     Checks,
     /// A descendant is still open.
     Descendants,
+    /// A question to a person is not answered.
+    Question,
+    /// The workflow leads to success only by way of review.
+    Review,
 }
 
 impl Gate {
@@ -244,6 +248,8 @@ impl Gate {
             Self::Criteria => "criteria",
             Self::Checks => "checks",
             Self::Descendants => "descendants",
+            Self::Question => "question",
+            Self::Review => "review",
         }
     }
 }

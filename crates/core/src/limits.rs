@@ -47,6 +47,12 @@ pub const LOG_PAGE_BYTES: usize = 32 * 1024;
 pub const OPTIONS: usize = 20;
 /// Most comments shown of an item's parent.
 pub const PARENT_COMMENTS: usize = 5;
+/// Most comments in the packet of whoever begins work.
+pub const PACKET_COMMENTS: usize = 3;
+/// How much of each of them is shown there.
+pub const PACKET_COMMENT_BYTES: usize = 600;
+/// Most siblings shown with an item's parent.
+pub const SIBLINGS: usize = 20;
 /// Most links on one item.
 pub const LINKS: usize = 200;
 /// Most entries of what a session says of its runtime.

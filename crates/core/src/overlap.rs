@@ -6,7 +6,7 @@ use crate::store::Busy;
 /// The live claim that `item` would collide with, if any.
 pub fn collision<'b>(item: &Item, busy: impl IntoIterator<Item = &'b Busy>) -> Option<ItemId> {
     busy.into_iter()
-        .filter(|other| other.item != item.id)
+        .filter(|other| other.item != item.id && other.project == item.project)
         .find(|other| {
             item.needs.iter().any(|need| other.needs.contains(need))
                 || item.touches.iter().any(|mine| other.touches.iter().any(|theirs| globs_overlap(mine, theirs)))

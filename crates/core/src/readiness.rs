@@ -1,9 +1,13 @@
 //! The one readiness function: it answers the queue, find-and-claim, `blocked` and "why is nothing ready?".
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::Blocker;
-use crate::model::{Edge, EdgeKind, Inbox, Item, ItemId, Outcome, Role, Timestamp};
+use crate::model::{Edge, EdgeKind, Inbox, Item, ItemId, Name, Outcome, Role, Timestamp};
+use crate::overlap::collision;
+use crate::store::Slice;
 use crate::workflow::Workflow;
 
 /// One reason why an item is not ready, with the act that would clear it.
@@ -83,6 +87,23 @@ pub fn is_offered(workflow: &Workflow, item: &Item) -> bool {
         && item.derived.blockers == 0
         && item.derived.moot == 0
         && workflow.status(&item.status).is_some_and(|status| status.claimable)
+}
+
+/// Where ready work is looked for: in a role that is named; else in the queue, and among work that was begun and left, both
+/// in one order.
+pub(crate) fn pool(named: Option<Role>) -> (Option<Role>, bool) {
+    (Some(named.unwrap_or(Role::Queue)), named.is_none())
+}
+
+/// Whether an agent would be handed an item that is offered: it can do what is asked for, and nobody else is on the same paths
+/// and resources. What the agent holds itself is not in its way.
+pub(crate) fn suits(item: &Item, able: &BTreeSet<Name>, agent: Option<&Name>, seen: &Slice) -> bool {
+    let is_mine = |held: &ItemId| {
+        let claim = seen.items.get(held).and_then(|item| item.claim.as_ref());
+        seen.held.contains(held) && claim.is_some_and(|claim| Some(&claim.holder) == agent)
+    };
+    item.required_capabilities.iter().all(|needed| able.contains(needed))
+        && collision(item, seen.busy.iter().filter(|busy| !is_mine(&busy.item))).is_none()
 }
 
 /// Every reason why an item is not ready, given the edges that touch it and a way to look their ends up.

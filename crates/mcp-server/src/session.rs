@@ -11,6 +11,7 @@ use docket_core::model::{
 };
 use docket_core::proof::ProofVerifier;
 use docket_core::prove::Listener;
+use docket_core::query::Agent;
 use docket_core::store::ProjectRef;
 use docket_core::{Engine, Error, Reason};
 use rmcp::model::JsonObject;
@@ -136,6 +137,11 @@ impl Session {
             request,
             ..Call::new(self.settings.principal.clone(), Uuid::new_v4().as_u128())
         }
+    }
+
+    /// Who asks for work on this connection, and what they say they can do.
+    pub fn agent(&self, capabilities: BTreeSet<Name>) -> Agent {
+        Agent { name: self.call(None, None).holder().ok().cloned(), capabilities }
     }
 
     /// Gives up the runs of checks that a call was at which nobody waits for any more, beside the connection.

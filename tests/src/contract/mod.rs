@@ -92,6 +92,7 @@ macro_rules! cases {
             waiting::who_waits_while_nothing_happens_asks_nothing,
             waiting::the_next_end_of_a_claim_is_known,
             work::the_best_come_first_and_expired_claims_among_them,
+            work::what_was_left_comes_in_its_place_among_ready_work,
             work::a_page_ends_at_its_limit_and_the_next_begins_after_it,
             work::pages_of_ready_work_over_all_projects_leave_out_nothing,
             work::candidates_can_be_narrowed,

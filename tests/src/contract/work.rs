@@ -1,6 +1,6 @@
 //! Ready work: which candidates there are, in which order, and what live claims keep from others.
 
-use docket_core::model::{Item, ItemId, Role, Tag};
+use docket_core::model::{Fence, Item, ItemId, Role, Tag};
 use docket_core::store::{Candidates, ChangeSet, ProjectRef, Scope, Slice};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -41,9 +41,34 @@ pub async fn the_best_come_first_and_expired_claims_among_them(bench: Bench) {
     assert_eq!(candidates(&bench, best(10)).await, [9, 1, 3]);
     assert_eq!(candidates(&bench, Candidates { include_claimed: true, ..best(10) }).await, [9, 1, 2, 3, 4]);
     assert_eq!(candidates(&bench, Candidates { offered_only: false, ..best(10) }).await, [9, 1, 3, 5]);
-    assert_eq!(candidates(&bench, Candidates { role: Role::Work, ..best(10) }).await, [7]);
-    let closed = Candidates { role: Role::Terminal, offered_only: false, ..best(10) };
+    assert_eq!(candidates(&bench, Candidates { role: Some(Role::Work), ..best(10) }).await, [7]);
+    let closed = Candidates { role: Some(Role::Terminal), offered_only: false, ..best(10) };
     assert_eq!(candidates(&bench, closed).await, Vec::<u32>::new(), "closed work is never ready");
+}
+
+/// Work that was begun and left comes in its place among ready work: what was given back and what ran out, and not what
+/// nobody ever held.
+pub async fn what_was_left_comes_in_its_place_among_ready_work(bench: Bench) {
+    let mut items: Vec<Item> = (1..=8).map(|number| item(&bench.project, number, "work")).collect();
+    for (at, fence) in [(1, 1), (2, 0), (3, 1), (4, 1), (5, 1), (6, 1)] {
+        items[at].role = Role::Work;
+        items[at].fence = Fence(fence);
+    }
+    // 2 was given back, 3 never held, 4 ran out, 5 is held, 6 is not offered, 7 lies beneath 1.
+    items[3].claim = Some(claim("expired", Some(20)));
+    items[4].claim = Some(claim("live", Some(FAR)));
+    items[5].derived.offered = false;
+    (items[6].parent, items[6].depth) = (Some(items[0].id), 1);
+    bench.put_items(&items).await;
+    let left = || Candidates { left: true, ..best(10) };
+    assert_eq!(candidates(&bench, best(10)).await, [1, 8]);
+    assert_eq!(candidates(&bench, left()).await, [1, 2, 4, 7, 8]);
+    assert_eq!(candidates(&bench, Candidates { role: None, ..left() }).await, [2, 4, 7]);
+    assert_eq!(candidates(&bench, Candidates { under: Some(items[0].id), ..left() }).await, [7]);
+    assert_eq!(candidates(&bench, Candidates { include_claimed: true, ..left() }).await, [1, 2, 4, 5, 7, 8]);
+    let after = Some((items[1].derived.rank, items[1].number, items[1].project));
+    assert_eq!(candidates(&bench, Candidates { after, limit: 2, ..left() }).await, [4, 7]);
+    assert_eq!(candidates(&bench, Candidates { role: None, left: false, ..best(10) }).await, Vec::<u32>::new());
 }
 
 /// A page ends at its limit and the next begins after it.

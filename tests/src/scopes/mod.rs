@@ -216,16 +216,7 @@ async fn reads(engine: &Engine, names: &Names) -> Vec<(&'static str, String)> {
         seen.now = Timestamp::from_millis(0);
         (resolved, seen)
     });
-    let next = NextQuery {
-        project: project.clone(),
-        role: Role::Queue,
-        parent: Some(item.clone()),
-        under: None,
-        tags: vec![],
-        item_type: None,
-        include_claimed: true,
-        limit: 10,
-    };
+    let next = NextQuery { parent: Some(item.clone()), include_claimed: true, ..NextQuery::of(project.clone(), 10) };
     let filter = Filter { project: project.clone(), limit: 50, count: true, ..Filter::default() };
     let events = EventFilter { project: project.clone(), limit: 100, ..EventFilter::default() };
     let beginning = Timestamp::from_millis(0);
@@ -236,8 +227,8 @@ async fn reads(engine: &Engine, names: &Names) -> Vec<(&'static str, String)> {
         ("dependencies", said_of(&engine.dependencies(project, item, true).await)),
         ("notes", said_of(&engine.notes_of(project, item).await)),
         ("note", said_of(&engine.note(*note).await)),
-        ("why", said_of(&engine.why(project, Some(item)).await)),
-        ("why of all", said_of(&engine.why(project, None).await)),
+        ("why", said_of(&engine.why(project, item).await)),
+        ("why of all", said_of(&engine.why_open(project, 50, None).await.map(|page| page.items))),
         ("blocked", said_of(&engine.blocked(project, Some(item), 9, None).await.map(|page| page.items))),
         ("blocked of all", said_of(&engine.blocked(project, None, 9, None).await.map(|page| page.items))),
         ("overview of one", said_of(&engine.overview_of(project, item).await)),
@@ -262,16 +253,7 @@ async fn lists(engine: &Engine) -> Vec<(&'static str, String)> {
     let events = EventFilter { limit: 1000, ..EventFilter::default() };
     let newest = EventFilter { newest_first: true, ..events.clone() };
     let all = || Filter { limit: 200, count: true, ..Filter::default() };
-    let next = NextQuery {
-        project: any.clone(),
-        role: Role::Queue,
-        parent: None,
-        under: None,
-        tags: vec![],
-        item_type: None,
-        include_claimed: true,
-        limit: 50,
-    };
+    let next = NextQuery { include_claimed: true, ..NextQuery::of(any.clone(), 50) };
     let listed =
         |found: Result<docket_core::store::Found, Error>| said_of(&found.map(|found| (found.items, found.total)));
     let mut lists = vec![

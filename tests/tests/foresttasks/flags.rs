@@ -31,6 +31,13 @@ fn nobody_sets_blocked() {
     assert_eq!(world.code("task", json!({ "action": "update", "id": task, "blocked": true })), "VALIDATION");
 }
 
+/// A task as a row that shows no more than it must.
+fn flagged(world: &World, task: &str) -> serde_json::Value {
+    let list = world.ok("find", json!({ "action": "list", "fields": ["id"] }));
+    let rows = list["tasks"].as_array().expect("rows");
+    rows.iter().find(|row| row["id"] == json!(task)).expect("the task").clone()
+}
+
 #[test]
 fn superseded_counts_once_the_replacement_has_shipped() {
     let world = World::new();
@@ -43,6 +50,8 @@ fn superseded_counts_once_the_replacement_has_shipped() {
     world.to(&replacement, "in_review");
     assert_eq!(world.guard(&moot)["superseded"], true);
     assert!(!world.queue().contains(&moot));
+    let row = flagged(&world, &moot);
+    assert_eq!((&row["superseded"], row.get("duplicate"), row.get("moot")), (&json!(true), None, None), "{row}");
     assert_eq!(world.ok("work", json!({ "phase": "start" }))["found"], false, "it is not found");
     world.to(&replacement, "in_progress");
     assert!(world.queue().contains(&moot), "what comes back from review has not shipped");
@@ -60,6 +69,8 @@ fn a_duplicate_of_live_work_leaves_at_once_and_comes_back_when_that_is_cancelled
     world.relate(&duplicate, "duplicate-of", &canonical);
     assert_eq!(world.guard(&duplicate)["duplicate"], true);
     assert_eq!(world.queue(), std::slice::from_ref(&canonical));
+    let row = flagged(&world, &duplicate);
+    assert_eq!((&row["duplicate"], row.get("superseded")), (&json!(true), None), "{row}");
     for status in ["in_progress", "in_review", "done"] {
         world.to(&canonical, status);
         assert!(!world.queue().contains(&duplicate), "{status}");

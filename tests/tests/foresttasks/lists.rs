@@ -117,6 +117,24 @@ fn activity_is_who_did_what_and_when() {
     let time = world.ok("find", json!({ "action": "activity", "since": "2020-01-01T00:00:00Z" }));
     assert!(time["activity"].as_array().is_some_and(|rows| rows.len() > 1), "{time}");
     assert_eq!(world.code("find", json!({ "action": "activity", "since": "yesterday" })), "VALIDATION");
+    // What does not fit is left for the next read, and none of it is passed over.
+    let many: Vec<serde_json::Value> = (0..230).map(|number| json!({ "title": format!("t{number}") })).collect();
+    let mut token = text(&quiet["readToken"]);
+    for made in many {
+        world.made(made);
+    }
+    let mut seen = 0;
+    loop {
+        let page = world.ok("find", json!({ "action": "activity", "since": token }));
+        let rows = page["activity"].as_array().expect("rows").len();
+        seen += rows;
+        token = text(&page["readToken"]);
+        if page["truncated"] != json!(true) {
+            break;
+        }
+        assert!(rows > 0 && page["hint"].is_string(), "{page}");
+    }
+    assert!(seen >= 230, "{seen}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{World, text};
+use crate::World;
 
 #[test]
 fn the_queue_is_compact_and_has_no_time() {
@@ -49,9 +49,30 @@ fn what_somebody_began_and_left_can_be_claimed_again() {
     std::thread::sleep(std::time::Duration::from_millis(1300));
     let queue = world.ok("find", json!({ "action": "queue" }))["queue"].clone();
     assert_eq!((&queue[0]["id"], &queue[0]["abandoned"]), (&json!(task), &json!(true)), "{queue}");
+    let [urgent, fresh] =
+        ["high", "medium"].map(|priority| world.made(json!({ "title": "t", "status": "ready", "priority": priority })));
+    assert_eq!(world.queue(), [urgent.clone(), task.clone(), fresh.clone()], "by the one ranking");
     let bob = world.actor("agent:bob");
-    let fresh = text(&bob.ok("task", json!({ "action": "create", "title": "fresh", "status": "ready" }))["task"]["id"]);
-    let next = || bob.ok("work", json!({ "phase": "start" }))["trusted"]["guard"]["id"].clone();
-    assert_eq!(next(), json!(fresh), "first what nobody began");
-    assert_eq!(next(), json!(task), "then what was left");
+    for expected in [urgent, task, fresh] {
+        let read = bob.ok("work", json!({ "phase": "start", "mode": "read" }));
+        assert_eq!(read["trusted"]["guard"]["id"], json!(expected), "what is read is what is handed out next");
+        assert_eq!(bob.ok("work", json!({ "phase": "start" }))["trusted"]["guard"]["id"], json!(expected));
+    }
+}
+
+#[test]
+fn the_queue_shows_what_this_agent_would_be_handed() {
+    let world = World::new();
+    let hard = world.made(json!({ "title": "hard", "status": "ready", "requiredCapabilities": ["gpu"] }));
+    let red = world.made(json!({ "title": "red", "status": "ready", "labels": ["red"] }));
+    let queue = |more: serde_json::Value| {
+        let mut call = json!({ "action": "queue" });
+        call.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        crate::each(&world.ok("find", call)["queue"], "id")
+    };
+    assert_eq!(queue(json!({})), [red.clone()]);
+    assert_eq!(queue(json!({ "capabilities": ["gpu"] })), [hard.clone(), red.clone()]);
+    assert_eq!(queue(json!({ "capabilities": ["gpu"], "labels": ["red"] })), [red]);
+    let read = json!({ "phase": "start", "mode": "read", "capabilities": ["gpu"] });
+    assert_eq!(world.ok("work", read)["trusted"]["guard"]["id"], json!(hard));
 }

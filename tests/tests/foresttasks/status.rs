@@ -37,7 +37,7 @@ fn done_is_reached_by_way_of_review_alone() {
     let task = world.task("t");
     for _ in 0..2 {
         let refused = world.not_to(&task, "done");
-        assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("transition")), "{refused}");
+        assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("review")), "{refused}");
         if world.status(&task) == "ready" {
             world.to(&task, "in_progress");
         }
@@ -113,6 +113,21 @@ fn cascade_close_closes_the_whole_subtree_by_force() {
 
 fn each_id(list: &serde_json::Value) -> Vec<String> {
     list.as_array().expect("a list").iter().map(text).collect()
+}
+
+#[test]
+fn a_status_with_a_rank_is_one_unit() {
+    let world = World::new();
+    let task = world.task("t");
+    let call = json!({ "action": "status", "id": task, "status": "in_progress", "rank": 2, "requestId": "once" });
+    let first = world.ok("task", call.clone());
+    assert_eq!((&first["from"], &first["status"]), (&json!("ready"), &json!("in_progress")), "{first}");
+    assert_eq!(world.ok("task", call), first, "a retry answers the same");
+    world.criteria(&task, json!(["it works"]));
+    let refused = json!({ "action": "status", "id": task, "status": "in_review", "rank": 9 });
+    assert_eq!(world.err("task", refused)["rule"], "criteria");
+    let row = &world.ok("find", json!({ "action": "list", "fields": ["rank"] }))["tasks"][0];
+    assert_eq!((&row["status"], &row["rank"]), (&json!("in_progress"), &json!(2)), "neither was done");
 }
 
 #[test]

@@ -19,7 +19,8 @@ fn start_claims_the_best_ready_task_and_moves_it_into_work() {
     assert_eq!(packet["untrusted"]["title"], "high");
     let next = world.ok("work", json!({ "phase": "start" }));
     assert_eq!(next["trusted"]["guard"]["id"], json!(low));
-    assert_eq!(next["trusted"]["claim"]["autoReleased"], json!([high]), "an agent holds one at a time");
+    assert_eq!(next["trusted"]["claim"]["autoReleased"], json!([]), "whoever goes on with another keeps the first");
+    assert_eq!(world.guard(&high)["assignee"]["name"], "ann");
 }
 
 #[test]

@@ -305,3 +305,35 @@ fn a_filter_is_waited_for_and_no_change_of_it_is_missed() {
     let another = world.err("wait", json!({ "tags": ["blue"], "cursor": cursor }));
     assert_eq!((&another["code"], &another["field"]), (&json!("INVALID_PARAMS"), &json!("cursor")));
 }
+
+#[test]
+fn what_waits_for_people_is_one_list_over_all_projects() {
+    let world = World::new();
+    world.ok("admin", json!({ "op": "project.create", "slug": "other", "prefix": "OTH" }));
+    for slug in ["default", "other"] {
+        let items = json!([{ "title": "needle", "attention": "look" }]);
+        world.ok("plan", json!({ "items": items, "project": slug }));
+    }
+    for call in [json!({ "what": "inbox" }), json!({ "what": "search", "query": "needle" })] {
+        let all = world.ok("find", call.clone());
+        assert_eq!(all["trusted"]["rows"].as_array().expect("rows").len(), 2, "{all}");
+        let mut one = call;
+        one["project"] = json!("other");
+        let one = world.ok("find", one);
+        assert_eq!(each(&one["trusted"]["rows"], "key"), ["OTH-1"], "{one}");
+    }
+    world.ok("find", json!({ "what": "sessions" }));
+    assert_eq!(world.err("find", json!({ "what": "list" }))["code"], "PROJECT_REQUIRED");
+}
+
+#[test]
+fn why_goes_on_where_it_was_cut() {
+    let world = World::new();
+    let items: Vec<Value> = (0..5).map(|number| json!({ "title": format!("t{number}") })).collect();
+    let keys = world.plan(json!(items));
+    let first = world.ok("find", json!({ "what": "why", "limit": 3 }));
+    let cursor = text(&first["trusted"]["cursor"]);
+    let rest = world.ok("find", json!({ "what": "why", "limit": 3, "cursor": cursor }));
+    let told = [each(&first["trusted"]["rows"], "key"), each(&rest["trusted"]["rows"], "key")].concat();
+    assert_eq!(told, keys);
+}

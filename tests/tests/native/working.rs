@@ -40,6 +40,9 @@ fn one_call_finds_claims_and_begins_and_answers_all_there_is_to_know() {
     assert!(start("ann", "force")["brief"].is_object());
     assert!(start("bob", "summary")["brief"].is_null());
     assert!(start("bob", "none").is_null());
+    let none = json!({ "phase": "start", "id": keys[1], "actor": agent("bob"), "parentContext": "none" });
+    assert_eq!(world.ok("work", none)["trusted"]["parent"]["key"], json!(keys[0]), "where to look it up");
+    world.ok("work", json!({ "phase": "release", "id": keys[1], "actor": agent("bob") }));
     assert!(start("bob", "auto")["brief"].is_object(), "another agent");
 }
 
@@ -60,7 +63,7 @@ fn there_may_be_nothing_to_do_and_work_may_be_waited_for() {
         let made = world.plan(json!([{ "title": "y", "status": "ready", "tags": ["green"] }]));
         assert_eq!(waiting.join().expect("an answer")["key"], json!(made[0]));
     });
-    // What somebody began and left is handed out when nothing else is there.
+    // What somebody began and left is handed out again.
     assert_eq!(start("bob", json!({ "ttlSeconds": 1 }))["key"], json!(key));
     assert_eq!(start("cid", json!({}))["outcome"], "queue_empty");
     std::thread::sleep(std::time::Duration::from_millis(1_200));
@@ -71,6 +74,51 @@ fn there_may_be_nothing_to_do_and_work_may_be_waited_for() {
     let repeat = json!({ "requestId": "same" });
     let first = start("dan", json!({ "requestId": "same", "waitMs": 0 }));
     assert_eq!(first, start("dan", repeat), "nothing was found, and nothing was burnt");
+}
+
+#[test]
+fn the_queue_shows_what_a_start_would_hand_out_in_that_order() {
+    let world = World::new();
+    let keys = world.plan(json!([
+        { "title": "left", "status": "ready", "priority": "high" },
+        { "title": "hard", "status": "ready", "priority": "high", "capabilities": ["gpu"] },
+        { "title": "low", "status": "ready", "priority": "low" },
+    ]));
+    let queue = |more: Value| {
+        let mut call = json!({ "what": "queue" });
+        call.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        each(&world.ok("find", call)["trusted"]["rows"], "key")
+    };
+    world.ok("work", json!({ "phase": "start", "id": keys[0], "actor": agent("ann") }));
+    assert_eq!(queue(json!({})), [keys[2].clone()]);
+    world.ok("work", json!({ "phase": "release", "id": keys[0], "actor": agent("ann") }));
+    assert_eq!(queue(json!({})), [keys[0].clone(), keys[2].clone()], "what was given back is ready work");
+    assert_eq!(queue(json!({ "capabilities": ["gpu"] })), [keys[0].clone(), keys[1].clone(), keys[2].clone()]);
+    assert_eq!(
+        queue(json!({ "roles": ["queue"] })),
+        [keys[1].clone(), keys[2].clone()],
+        "a role is looked at as it is"
+    );
+    for expected in [&keys[0], &keys[2]] {
+        let packet = world.ok("work", json!({ "phase": "start", "actor": agent(expected) }));
+        assert_eq!(packet["trusted"]["key"], json!(expected), "{packet}");
+    }
+    let none = world.ok("work", json!({ "phase": "start", "actor": agent("bob") }));
+    assert_eq!(none["trusted"]["outcome"], "none_eligible", "{none}");
+}
+
+#[test]
+fn whoever_takes_work_up_is_told_what_was_said_last() {
+    let world = World::new();
+    let key = world.plan(json!([{ "title": "x", "status": "ready" }])).remove(0);
+    for number in 0..5 {
+        world.ok("annotate", json!({ "id": key, "comment": format!("word {number}") }));
+    }
+    world.ok("annotate", json!({ "id": key, "comment": "long ".repeat(300) }));
+    let packet = world.ok("work", json!({ "phase": "start", "actor": agent("ann") }));
+    let comments = packet["untrusted"]["comments"].as_array().expect("comments");
+    assert_eq!((comments.len(), &comments[1]["body"]), (3, &json!("word 4")), "{packet}");
+    assert!(text(&comments[0]["body"]).len() <= 600 && packet["trusted"]["commentsCut"].is_string(), "{packet}");
 }
 
 #[test]
@@ -173,15 +221,20 @@ fn moves_go_by_trigger_or_status_alone_or_in_a_batch() {
 }
 
 #[test]
-fn a_subtree_is_closed_whole_or_not_at_all() {
+fn a_subtree_is_closed_by_gates_or_by_force_whole() {
     let world = World::new();
     let keys = world.plan(json!([{ "title": "root", "children": [{ "title": "a", "ref": "a" }, { "title": "b", "blockedBy": ["a"], "brief": contract() }] }]));
-    let refused = world.err("advance", json!({ "id": keys[0], "tree": true }));
+    let refused = world.err("advance", json!({ "id": keys[0], "tree": true, "force": true }));
     assert_eq!(refused["code"], "RULE_BLOCKED", "b's criteria are not shown: {refused}");
-    assert_eq!(world.status(&keys[1]), "backlog", "nothing was closed");
+    assert_eq!(world.status(&keys[1]), "backlog", "by force nothing was closed");
+    let each_own = world.ok("advance", json!({ "id": keys[0], "tree": true }));
+    assert_eq!(each_own["trusted"]["closed"], json!([keys[1]]), "{each_own}");
+    assert_eq!(each_own["trusted"]["refused"][0]["key"], json!(keys[2]), "{each_own}");
+    assert_eq!(world.status(&keys[0]), "backlog", "what is beneath it keeps it open");
+    world.moves(&keys[1], "reopen");
     let dry = world.ok("advance", json!({ "id": keys[0], "tree": true, "to": "cancel", "dryRun": true }));
     assert_eq!(dry["trusted"]["closed"].as_array().expect("keys").len(), 3, "{dry}");
-    assert_eq!(world.status(&keys[0]), "backlog");
+    assert_ne!(world.status(&keys[0]), "cancelled");
     world.ok("advance", json!({ "id": keys[0], "tree": true, "to": "cancel" }));
     assert_eq!(world.status(&keys[2]), "cancelled");
     assert_eq!(world.err("advance", json!({ "id": keys[0], "tree": true, "to": "start" }))["field"], "to");

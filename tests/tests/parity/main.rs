@@ -265,7 +265,7 @@ fn questions(stage: &mut Real, dice: &mut Dice) -> Vec<String> {
             stage.ask(async { engine.next(&next, None).await.map(|page| page.items) })
         }
         1 => stage.ask(async { engine.blocked(&project, None, 50, None).await.map(|page| page.items) }),
-        2 => stage.ask(async { engine.why(&project, Some(&item)).await }),
+        2 => stage.ask(async { engine.why(&project, &item).await }),
         3 => stage.ask(async { engine.overview(&project, 20, true).await }),
         4 => stage.ask(async { engine.dependencies(&project, &item, true).await }),
         5 => stage.ask(async { engine.context(&project, &item).await }),
@@ -316,16 +316,7 @@ fn questions(stage: &mut Real, dice: &mut Dice) -> Vec<String> {
 }
 
 fn next_query(project: &ProjectRef) -> NextQuery {
-    NextQuery {
-        project: project.clone(),
-        role: Role::Queue,
-        parent: None,
-        under: None,
-        tags: Vec::new(),
-        item_type: None,
-        include_claimed: true,
-        limit: 10,
-    }
+    NextQuery { include_claimed: true, ..NextQuery::of(project.clone(), 10) }
 }
 
 fn script(seed: u64, grounds: &[Ground; 2]) {

@@ -15,7 +15,7 @@ use docket_core::model::{
     ActorClaim, ActorKind, Attribution, Authority, EdgeKind, ItemId, ItemRef, Key, KeyPrefix, Name, ProjectId,
     RequestId, Role, Slug, Tag, Text, Timestamp, Title, Trigger, Url, Verb, Verification,
 };
-use docket_core::query::{Includes, NextQuery, ParentReach};
+use docket_core::query::{Agent, Includes, NextQuery, ParentReach};
 use docket_core::store::{
     Around, ClaimState, EdgeReach, EventFilter, Filter, NoteReach, ProjectRef, SortBy, Store, TimeRange,
 };
@@ -116,6 +116,7 @@ fn fill() -> String {
            original_claimed_at = 1, claim_ttl = 900 WHERE number BETWEEN 200 AND 300; \
          UPDATE items SET modified_at = modified_at + number, title = 'item ' || number, \
            words = to_tsvector('simple', 'item ' || number || ' word' || number % 50); \
+         UPDATE items SET role = 1, fence = number % 2 WHERE number BETWEEN 1200 AND 1300; \
          INSERT INTO edges SELECT gen_random_uuid(), 0, a.id, b.id, 4, false, 1 FROM items a JOIN items b \
            ON b.project_id = a.project_id AND b.number = a.number + 1 WHERE a.number BETWEEN 400 AND 900; \
          UPDATE items SET blockers = 1, offered = false WHERE number BETWEEN 401 AND 901; \
@@ -181,7 +182,7 @@ async fn ask(what: &str, engine: &Engine, project: ProjectId, ids: &[ItemId]) ->
         "next below" => {
             engine.next(&NextQuery { under: Some(ItemRef::Id(ids[6])), ..next(&here) }, None).await.map(drop)
         }
-        "why" => engine.why(&here, Some(&item)).await.map(drop),
+        "why" => engine.why(&here, &item).await.map(drop),
         "overview of one" => engine.overview_of(&here, &ItemRef::Id(ids[6])).await.map(drop),
         "dependencies" => engine.dependencies(&here, &item, true).await.map(drop),
         "health" => engine.health(&here).await.map(drop),
@@ -233,16 +234,7 @@ fn event_filter(what: &str, here: &ProjectRef, ids: &[ItemId]) -> Option<EventFi
 }
 
 fn next(project: &ProjectRef) -> NextQuery {
-    NextQuery {
-        project: project.clone(),
-        role: Role::Queue,
-        parent: None,
-        under: None,
-        tags: Vec::new(),
-        item_type: None,
-        include_claimed: false,
-        limit: 10,
-    }
+    NextQuery { agent: Some(Agent::default()), ..NextQuery::of(project.clone(), 10) }
 }
 
 /// What is done, by name.

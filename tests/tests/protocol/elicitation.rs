@@ -235,6 +235,19 @@ fn a_sign_off_is_put_to_the_person_when_it_is_all_that_is_missing() {
 }
 
 #[test]
+fn a_move_alone_asks_for_the_sign_off_too() {
+    let world = world();
+    let key = world.item("Paint");
+    let brief = json!({ "acceptanceCriteria": [{ "text": "It looks well", "verifier": "human" }] });
+    world.server.ok("contract", json!({ "id": key, "brief": brief }));
+    let (_, answer) = begin(&world.server, "advance", json!({ "id": key, "to": "complete" }));
+    let shown = form(&world.server);
+    world.server.reply(&shown, json!({ "action": "accept", "content": { "c1": "pass" } }));
+    let told = content(&answer);
+    assert_eq!(told["trusted"]["moves"][0]["to"], json!("done"), "{told}");
+}
+
+#[test]
 fn checks_are_approved_and_attested_by_the_person_who_is_shown_them() {
     let world = world();
     let key = world.item("Paint");

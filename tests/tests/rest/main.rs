@@ -21,6 +21,7 @@ mod mcp;
 mod pages;
 mod parity;
 mod parity_checks;
+mod parity_contract;
 mod parity_sessions;
 mod people;
 mod pieces;

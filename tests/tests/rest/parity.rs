@@ -204,7 +204,9 @@ fn effect(web: &Web) -> Value {
             let notes = web.get(&format!("/items/{key}/notes")).with(200);
             let notes: Vec<&Value> =
                 notes["notes"].as_array().into_iter().flatten().map(|note| &note["body"]).collect();
-            json!([key, item["title"], item["role"], item["version"], item["derived"]["blockers"], notes])
+            let verdict = web.get(&format!("/items/{key}/verdict")).with(200);
+            let standing = json!([verdict["counts"], verdict["readyForReview"], verdict["readyForDone"]]);
+            json!([key, item["title"], item["status"], item["version"], item["derived"]["blockers"], notes, standing])
         })
         .collect();
     let verbs: Vec<Value> = web.get("/events?limit=200").with(200)["events"]
@@ -228,10 +230,16 @@ fn newest_session(web: &Web) -> String {
     found["sessions"][0]["id"].as_str().unwrap_or("SESSION").to_owned()
 }
 
-/// A case with the session that it is about.
-fn about(case: Case, session: &str) -> Filled {
+/// The newest question on the second item, for cases that name `QUESTION`.
+fn newest_question(web: &Web) -> String {
+    let found = web.get("/items/DEFA-2/questions?limit=1").json();
+    found["questions"][0]["id"].as_str().unwrap_or("QUESTION").to_owned()
+}
+
+/// A case with the session and the question that it is about.
+fn about(case: Case, session: &str, question: &str) -> Filled {
     let (method, path, body) = case.rest;
-    let fill = |text: &str| text.replace("SESSION", session);
+    let fill = |text: &str| text.replace("SESSION", session).replace("QUESTION", question);
     let json = |value: &Value| serde_json::from_str(&fill(&value.to_string())).expect("JSON");
     Filled {
         name: case.name,
@@ -288,13 +296,14 @@ pub(crate) fn compare(on_server: bool, tools: &str, toml: &str, cases: fn() -> V
     for surface in ["rest", "mcp-http", "mcp-stdio", "cli"] {
         let ground = Ground::new(on_server);
         std::fs::write(ground.folder.path().join("docket.toml"), toml).expect("written");
+        std::fs::write(ground.folder.path().join("outline.md"), "- three").expect("written");
         let web = Web::serving(&ground.word(), ground.folder.path(), |_| {});
         let stdio = (surface == "mcp-stdio").then(|| {
             Server::try_start_on(&ground.word(), ground.folder.path(), &["--surface", tools], |_| {}).expect("a server")
         });
         let mut seen = Vec::new();
         for case in cases() {
-            let case = about(case, &newest_session(&web));
+            let case = about(case, &newest_session(&web), &newest_question(&web));
             let code = match surface {
                 "rest" => by_rest(&web, &case),
                 "mcp-http" => by_http(&web, tools, &case),

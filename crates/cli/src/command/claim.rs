@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// With --next: only what lies anywhere beneath this item
     #[arg(long, value_name = "ITEM", requires = "next")]
     under: Option<String>,
-    /// With --next: the role to look in [default: queue]
+    /// With --next: the role to look in [default: the queue, and work that was begun and left]
     #[arg(long, value_name = "ROLE", requires = "next")]
     role: Option<Role>,
     /// With --next: what you can do; work that needs more is left to others
@@ -112,7 +112,7 @@ fn only_with_next(args: &Args) -> Option<&'static str> {
 async fn next(shell: &Shell, args: &Args, ttl: Option<Ttl>) -> Result<(), Failure> {
     let patience = values::patience(args.wait.as_deref())?;
     let wanted = Wanted {
-        role: args.role.unwrap_or(Role::Queue),
+        role: args.role,
         under: args.under.as_deref().map(values::item).transpose()?,
         tags: values::tags(&args.tags)?,
         item_type: args.item_type.as_deref().map(|name| values::name(name, "type")).transpose()?,

@@ -1,7 +1,9 @@
 //! `docket next`: ready work, the best first. It claims nothing.
 
-use docket_core::model::Role;
-use docket_core::query::NextQuery;
+use std::collections::BTreeSet;
+
+use docket_core::model::{Name, Role};
+use docket_core::query::{Agent, NextQuery};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,9 +23,13 @@ pub(crate) struct Args {
     /// How many
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = values::limit, allow_negative_numbers = true)]
     limit: u16,
-    /// The role to look in: queue, work, review or blocked
-    #[arg(long, value_name = "ROLE", default_value = "queue")]
-    role: Role,
+    /// The role to look in: queue, work, review or blocked [default: what `docket start` would hand out: the queue, and work
+    /// that was begun and left]
+    #[arg(long, value_name = "ROLE")]
+    role: Option<Role>,
+    /// What you can do; work that needs more is left out, unless a role is named
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    capability: Vec<String>,
     /// Only what lies anywhere beneath this item
     #[arg(long, value_name = "ITEM")]
     under: Option<String>,
@@ -64,6 +70,9 @@ struct ReadyItem {
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let session = shell.session(Access::Read).await?;
+    let capabilities: BTreeSet<Name> = values::names(&args.capability, "capability")?.into_iter().collect();
+    let looks_around = (args.role.is_some() || args.include_claimed) && capabilities.is_empty();
+    let name = session.call().holder().ok().cloned();
     let query = NextQuery {
         project: session.project_ref()?,
         role: args.role,
@@ -72,6 +81,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         tags: values::tags(&args.tags)?,
         item_type: args.item_type.as_deref().map(|name| values::name(name, "type")).transpose()?,
         include_claimed: args.include_claimed,
+        agent: (!looks_around).then_some(Agent { name, capabilities }),
         limit: args.limit.into(),
     };
     let page = session.engine.next(&query, args.cursor.as_deref()).await?;

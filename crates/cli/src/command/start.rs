@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// What you can do; work that needs more is left to others
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "item")]
     capability: Vec<String>,
-    /// Only work that somebody began and whose lease has run out
+    /// Only work that was begun and left: its lease has run out, or it was given back
     #[arg(long, conflicts_with = "item")]
     abandoned: bool,
 }

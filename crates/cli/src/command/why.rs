@@ -1,8 +1,10 @@
 //! `docket why`: why is nothing ready? Every reason for every item, with the act that would clear it.
 
+use docket_core::limits;
 use docket_core::model::{ItemId, Name};
 use docket_core::query::Why;
 use docket_core::readiness::{Obstacle, What};
+use docket_core::store::ProjectRef;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -38,7 +40,10 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let item = args.item.as_deref().map(values::item).transpose()?;
     let session = shell.session(Access::Read).await?;
     let scope = if item.is_some() { session.scope() } else { session.project_ref()? };
-    let reasons = session.engine.why(&scope, item.as_ref()).await?;
+    let reasons = match &item {
+        Some(item) => session.engine.why(&scope, item).await?,
+        None => all_open(&session, &scope).await?,
+    };
     let names = session.names(reasons.iter().flat_map(|why| why.obstacles.iter().filter_map(other))).await?;
     let explained = reasons
         .iter()
@@ -49,6 +54,19 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, Failure>>()?;
     let answer = super::with_keys(&explained, &session, &names)?;
     shell.out.answer(&answer, |paint| render(&session, &reasons, &names, paint))
+}
+
+/// Every open item, page by page.
+async fn all_open(session: &Session, scope: &ProjectRef) -> Result<Vec<Why>, Failure> {
+    let (mut reasons, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = session.engine.why_open(scope, limits::PAGE, cursor.as_deref()).await?;
+        reasons.extend(page.items);
+        match page.next {
+            Some(next) => cursor = Some(next),
+            None => return Ok(reasons),
+        }
+    }
 }
 
 fn render(session: &Session, reasons: &[Why], names: &Names, paint: Paint) -> Vec<String> {

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::verify::{check_authority, not_yours};
+use super::verify::check_authority;
 use super::{Change, check_version, guard, keep_lease};
 use crate::access::{Needs, Profile, Reach};
 use crate::contract::{Verdict, score, verdict};
 use crate::engine::{Call, Command, Decision, Draft};
-use crate::error::{Error, Reason, echo};
+use crate::error::{Error, Gate, Reason, Refusal, UnprovedCriterion, echo};
 use crate::limits;
 use crate::model::{Authority, Brief, Criterion, CriterionId, Fence, ItemId, ItemRef, Text, Verb};
 use crate::store::{Around, ProjectRef, Scope, Slice};
@@ -142,11 +142,37 @@ pub(super) fn check(brief: &Brief) -> Result<(), Error> {
     Ok(())
 }
 
-/// A criterion that a person was to sign off and would not have to any more.
-fn lost_sign_off<'b>(before: &'b Brief, after: &Brief) -> Option<&'b Criterion> {
-    let signed = |criterion: &&Criterion| criterion.hard && criterion.verifier == Authority::Human;
-    let stays = |criterion: &Criterion| after.criterion(criterion.id).is_some_and(|kept| signed(&kept));
-    before.acceptance_criteria.iter().filter(signed).find(|criterion| !stays(criterion))
+/// A hard criterion for which less would do than before, though it takes a weightier word than the author's: it is gone or
+/// only told any more, a lesser word is to show it, or it says something else where a weightier word has found that it does
+/// not hold, and a lesser one could now find that it does.
+fn weakened<'b>(before: &'b Brief, after: &Brief, author: Authority) -> Option<&'b Criterion> {
+    let failed_by = |criterion: &Criterion| {
+        let word = criterion.settled_by().filter(|word| !word.passed && word.authority > author);
+        word.map(|word| word.authority)
+    };
+    let stays = |criterion: &Criterion, kept: &Criterion| {
+        let needed = failed_by(criterion).unwrap_or(criterion.verifier);
+        kept.hard && kept.verifier >= criterion.verifier && (kept.text == criterion.text || kept.verifier >= needed)
+    };
+    let guarded =
+        |criterion: &&Criterion| criterion.hard && (criterion.verifier > author || failed_by(criterion).is_some());
+    let mut guarded = before.acceptance_criteria.iter().filter(guarded);
+    guarded.find(|criterion| after.criterion(criterion.id).is_none_or(|kept| !stays(criterion, kept)))
+}
+
+/// The refusal of an edit that would make less of a criterion than its author may.
+fn not_yours_to_weaken(item: ItemId, criterion: &Criterion) -> Error {
+    let failed = criterion.settled_by().filter(|word| !word.passed);
+    let why = failed.map_or_else(
+        || format!("a {} is to show it", criterion.verifier),
+        |word| format!("a {} has found that it does not hold", word.authority),
+    );
+    let message =
+        format!("{} \"{}\" is not the author's to weaken: {why}", criterion.id, echo(criterion.text.as_str()));
+    let unproved = vec![UnprovedCriterion::of(criterion)];
+    let remedy = "show that it holds, or have a person change it";
+    let refusal = Refusal { unproved, reason: Some(Reason::NotYours), ..Refusal::new(Gate::Criteria, message, remedy) };
+    Error { contended_item: Some(item), ..Error::blocked("edit refused", vec![refusal]) }
 }
 
 /// What to say of a criterion that is not there.
@@ -169,7 +195,7 @@ pub struct SetBrief {
     pub expected_version: Option<u64>,
     /// The fence of the caller's claim.
     pub fence: Option<Fence>,
-    /// Whose word it is. What a person is to sign off is taken out or made less of by a person alone.
+    /// Whose word it is. What takes a weightier word is taken out or made less of by a person alone.
     pub authority: Authority,
 }
 
@@ -209,10 +235,8 @@ impl Command for SetBrief {
         let brief = self.brief.revise(before, self.replace)?;
         let id = item.id;
         check_authority(call, self.authority)?;
-        if let Some(lost) = before.and_then(|before| lost_sign_off(before, &brief))
-            && self.authority < Authority::Human
-        {
-            return Err(not_yours(id, lost));
+        if let Some(less) = before.and_then(|before| weakened(before, &brief, self.authority)) {
+            return Err(not_yours_to_weaken(id, less));
         }
         if before != Some(&brief) && (before.is_some() || !brief.is_empty()) {
             keep_lease(&mut draft, id, None)?;

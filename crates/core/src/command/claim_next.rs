@@ -11,14 +11,14 @@ use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::Error;
 use crate::limits;
 use crate::model::{Item, ItemId, ItemRef, Name, ProjectId, Role, Tag, Ttl};
-use crate::overlap::collision;
+use crate::readiness::{self, suits};
 use crate::store::{Candidates, ProjectRef, Scope, Slice};
 
 /// What work is wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Wanted {
-    /// The role to look in.
-    pub role: Role,
+    /// The role to look in; where none is named, in the queue, and among work that was begun and left.
+    pub role: Option<Role>,
     /// Only direct children of this item.
     pub parent: Option<ItemRef>,
     /// Only what lies anywhere beneath this item.
@@ -29,30 +29,18 @@ pub struct Wanted {
     pub item_type: Option<Name>,
     /// What the agent can do: work that needs more is left to others.
     pub capabilities: BTreeSet<Name>,
-    /// Only work that somebody held once and nobody holds now: its lease has run out, or it was given back.
+    /// Only work that was begun and left: its lease has run out, or it was given back.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub abandoned: bool,
-    /// Where there is no such work: work of the same kind that somebody held once and nobody holds now.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub then_abandoned: bool,
     /// Whether it is moved into work at once.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub start: bool,
 }
 
-impl Default for Wanted {
-    fn default() -> Self {
-        Self {
-            role: Role::Queue,
-            parent: None,
-            under: None,
-            tags: Vec::new(),
-            item_type: None,
-            capabilities: BTreeSet::new(),
-            abandoned: false,
-            then_abandoned: false,
-            start: false,
-        }
+impl Wanted {
+    /// The role to look in, and whether work that was left is meant too.
+    fn pool(&self) -> (Option<Role>, bool) {
+        if self.abandoned { (None, true) } else { readiness::pool(self.role) }
     }
 }
 
@@ -103,7 +91,7 @@ impl Command for ClaimNext {
         let named: Vec<ItemRef> = self.wanted.parent.iter().chain(&self.wanted.under).cloned().collect();
         Scope {
             project: self.project.clone(),
-            candidates: named.is_empty().then(|| self.candidates(self.wanted.role, None, None, None, 0)),
+            candidates: named.is_empty().then(|| self.candidates(None, None, None, 0)),
             items: named,
             held_by: call.holder().ok().cloned().into_iter().collect(),
             busy: true,
@@ -116,29 +104,25 @@ impl Command for ClaimNext {
         seen.selected_project()?;
         let parent = self.wanted.parent.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
         let under = self.wanted.under.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
-        let look = |role, after| Scope {
+        let look = |after| Scope {
             project: self.project.clone(),
-            candidates: Some(self.candidates(role, parent, under, after, seen.looks + 1)),
+            candidates: Some(self.candidates(parent, under, after, seen.looks + 1)),
             ..Scope::default()
         };
         if let Some(chosen) = self.chosen(seen) {
             return self.hand_out(call, seen, chosen, holder, 0);
         }
         if seen.looks == 0 && (parent.is_some() || under.is_some()) {
-            return Ok(Decision::Look(Box::new(look(self.wanted.role, None))));
+            return Ok(Decision::Look(Box::new(look(None))));
         }
-        let left = self.looks_at_what_was_left(seen, parent.is_some() || under.is_some());
-        let role = if left { Role::Work } else { self.wanted.role };
         let mut candidates = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).enumerate();
-        let Some((place_in_line, chosen)) = candidates.find(|(_, item)| self.suits(item, left, holder, seen)) else {
+        let Some((place_in_line, chosen)) =
+            candidates.find(|(_, item)| suits(item, &self.wanted.capabilities, Some(holder), seen))
+        else {
             let last = seen.candidates.rows.last().and_then(|id| seen.items.get(id));
-            let may_look = seen.looks + 2 < limits::LOOK_ROUNDS;
-            if seen.candidates.truncated && may_look {
+            if seen.candidates.truncated && seen.looks + 2 < limits::LOOK_ROUNDS {
                 let last = last.map(|last| (last.derived.rank, last.number, last.project));
-                return Ok(Decision::Look(Box::new(look(role, last))));
-            }
-            if self.wanted.then_abandoned && !left && may_look {
-                return Ok(Decision::Look(Box::new(look(Role::Work, None))));
+                return Ok(Decision::Look(Box::new(look(last))));
             }
             let nothing = Offer::nothing(seen.passed_over + seen.candidates.rows.len());
             return Ok(Decision::done(crate::store::ChangeSet::default(), nothing));
@@ -184,23 +168,17 @@ impl ClaimNext {
         Ok(Decision::done(draft.finish(), offer))
     }
 
-    /// Whether what was shown last is work that others left. A page that follows another of the same list is never empty.
-    fn looks_at_what_was_left(&self, seen: &Slice, named: bool) -> bool {
-        let first = usize::from(named);
-        let shown = seen.candidates.rows.first().and_then(|id| seen.items.get(id));
-        self.wanted.then_abandoned && shown.map_or(seen.looks > first, |item| item.role == Role::Work)
-    }
-
     fn candidates(
         &self,
-        role: Role,
         parent: Option<ItemId>,
         under: Option<ItemId>,
         after: Option<(i64, u32, ProjectId)>,
         round: usize,
     ) -> Candidates {
+        let (role, left) = self.wanted.pool();
         Candidates {
             role,
+            left,
             parent,
             under,
             tags: self.wanted.tags.clone(),
@@ -214,15 +192,5 @@ impl ClaimNext {
             },
             after,
         }
-    }
-
-    fn suits(&self, item: &Item, left: bool, holder: &Name, seen: &Slice) -> bool {
-        let is_mine = |held: &ItemId| {
-            let claim = seen.items.get(held).and_then(|item| item.claim.as_ref());
-            seen.held.contains(held) && claim.is_some_and(|claim| claim.holder == *holder)
-        };
-        (item.fence.0 > 0 || !(self.wanted.abandoned || left))
-            && item.required_capabilities.iter().all(|needed| self.wanted.capabilities.contains(needed))
-            && collision(item, seen.busy.iter().filter(|busy| !is_mine(&busy.item))).is_none()
     }
 }

@@ -22,6 +22,8 @@ pub enum What {
     Beneath(ItemRef),
     /// These items.
     Items(Vec<ItemRef>),
+    /// This item and everything beneath it, each by its own gates: what is refused stays open, and whatever waits for it.
+    Tree(ItemRef),
     /// This item and everything beneath it, all or nothing. It is the one way past the workflow's path and what is missing on
     /// it; what must be shown must be shown all the same, and what others hold stays theirs.
     Whole(ItemRef),
@@ -89,7 +91,7 @@ impl Command for CloseTree {
 
     fn scope(&self, _call: &Call) -> Scope {
         let (items, subtree) = match &self.what {
-            What::Beneath(root) | What::Whole(root) => (vec![root.clone()], Some(limits::SUBTREE)),
+            What::Beneath(root) | What::Tree(root) | What::Whole(root) => (vec![root.clone()], Some(limits::SUBTREE)),
             What::Items(items) => (items.clone(), None),
         };
         let around = Around {
@@ -154,7 +156,7 @@ impl CloseTree {
 
     fn members(&self, draft: &Draft<'_>) -> Result<Vec<ItemId>, Error> {
         match &self.what {
-            What::Beneath(root) | What::Whole(root) => {
+            What::Beneath(root) | What::Tree(root) | What::Whole(root) => {
                 let root = draft.seen.resolve(root)?.id;
                 if draft.seen.subtree.truncated {
                     return Err(Error::validation(
@@ -163,7 +165,7 @@ impl CloseTree {
                     ));
                 }
                 let mut set = draft.beneath(root);
-                if self.is_forced() {
+                if !matches!(self.what, What::Beneath(_)) {
                     set.push(root);
                 }
                 Ok(set)
@@ -203,8 +205,12 @@ impl CloseTree {
             return Ok(Vec::new());
         }
         let mut cascades = Vec::new();
+        let members: BTreeSet<ItemId> = results.iter().map(|result| result.item).collect();
         for result in results {
-            if matches!(result.outcome, CloseOutcome::Closed { .. }) {
+            // A parent in the set was asked for itself.
+            let parent = draft.item(result.item).and_then(|item| item.parent);
+            let asked = matches!(self.what, What::Tree(_)) && parent.is_some_and(|parent| members.contains(&parent));
+            if matches!(result.outcome, CloseOutcome::Closed { .. }) && !asked {
                 cascades.extend(close_parents(draft, result.item)?);
             }
         }

@@ -1,6 +1,7 @@
 //! The writes: one use case a file. Each names what it must see and decides purely over it.
 
 mod advance;
+mod arrange;
 mod ask;
 mod begin;
 mod brief;
@@ -36,6 +37,7 @@ mod unlink;
 mod verify;
 
 pub use advance::{Advance, Advanced, Applied, MoveRequest, MoveResult, Named, Next, RefusedMove};
+pub use arrange::{Arrange, Arranged};
 pub use ask::{Ask, Asked, EndQuestion};
 pub use begin::{Begin, Begun, Started};
 pub use brief::{BriefSet, BriefText, NewCriterion, SetBrief};

@@ -143,14 +143,9 @@ pub(super) fn check_authority(call: &Call, authority: Authority) -> Result<(), E
     }
 }
 
-pub(super) fn not_yours(item: ItemId, criterion: &Criterion) -> Error {
+fn not_yours(item: ItemId, criterion: &Criterion) -> Error {
     let message = format!("{} \"{}\" is for a person to sign off", criterion.id, echo(criterion.text.as_str()));
-    let unproved = vec![UnprovedCriterion {
-        id: criterion.id,
-        text: criterion.text.clone(),
-        verifier: criterion.verifier,
-        status: criterion.standing(),
-    }];
+    let unproved = vec![UnprovedCriterion::of(criterion)];
     let remedy = "ask a person, or flag the item for attention";
     let refusal = Refusal { unproved, reason: Some(Reason::NotYours), ..Refusal::new(Gate::Criteria, message, remedy) };
     Error { contended_item: Some(item), ..Error::blocked("verification refused", vec![refusal]) }

@@ -66,6 +66,12 @@ pub(super) fn only_want_running(refusals: &[Refusal], draft: &Draft<'_>, attempt
         && refusals.iter().all(|refusal| match refusal.gate {
             Gate::Checks => !refusal.unshown.is_empty() && refusal.unshown.iter().all(|check| runs(check.index)),
             Gate::Criteria => refusal.unproved.iter().all(|criterion| proved(criterion.id)),
-            Gate::Transition | Gate::Ownership | Gate::Dependencies | Gate::Notes | Gate::Descendants => false,
+            Gate::Transition
+            | Gate::Ownership
+            | Gate::Dependencies
+            | Gate::Notes
+            | Gate::Descendants
+            | Gate::Question
+            | Gate::Review => false,
         })
 }

@@ -4,7 +4,19 @@ use super::Attempt;
 use crate::contract::{Stage, unproved};
 use crate::engine::Draft;
 use crate::error::{Gate, Refusal, UnprovedCriterion, echo};
-use crate::model::{Authority, Outcome, Role, Sections};
+use crate::model::{Authority, Criterion, Outcome, Role, Sections};
+
+impl UnprovedCriterion {
+    /// A criterion as it stands.
+    pub(crate) fn of(criterion: &Criterion) -> Self {
+        Self {
+            id: criterion.id,
+            text: criterion.text.clone(),
+            verifier: criterion.verifier,
+            status: criterion.standing(),
+        }
+    }
+}
 
 pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal> {
     let found = attempt.resolved.as_ref().ok()?;
@@ -19,15 +31,7 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
         let message = "acceptance criteria not shown: they were not looked at";
         return unseen.then(|| Refusal::new(Gate::Criteria, message, "move the item itself"));
     };
-    let missing: Vec<UnprovedCriterion> = unproved(brief, stage)
-        .into_iter()
-        .map(|criterion| UnprovedCriterion {
-            id: criterion.id,
-            text: criterion.text.clone(),
-            verifier: criterion.verifier,
-            status: criterion.standing(),
-        })
-        .collect();
+    let missing: Vec<UnprovedCriterion> = unproved(brief, stage).into_iter().map(UnprovedCriterion::of).collect();
     if missing.is_empty() {
         return None;
     }

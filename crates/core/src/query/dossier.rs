@@ -19,7 +19,7 @@ use crate::readiness::{Obstacle, What, obstacles};
 use crate::store::{
     Around, Capped, ChildTally, EdgeReach, EventFilter, Filter, NoteReach, Order, ProjectRef, Scope, Slice, SortBy,
 };
-use crate::workflow::{Move, Target};
+use crate::workflow::{ExpectedNote, Move, Target};
 
 /// How much of an item's parent is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,6 +124,8 @@ pub struct Dossier {
     pub comments: Capped<Comment>,
     /// Notes.
     pub notes: Vec<Note>,
+    /// The notes of the phase it is in, and whether they are there.
+    pub expected_notes: Vec<ExpectedNote>,
 }
 
 impl Dossier {
@@ -187,6 +189,11 @@ impl Engine {
             links: seen.links.values().filter(|link| link.item == item.id).cloned().collect(),
             comments: seen.comments.remove(&item.id).unwrap_or_default(),
             notes: seen.notes.iter().filter(|note| note.item == item.id).cloned().collect(),
+            expected_notes: rules
+                .schemas
+                .resolve(&item)
+                .map(|schema| schema.expected(Some(item.role), seen.heads(item.id)))
+                .unwrap_or_default(),
             now: seen.now,
             project: rules,
             brief,

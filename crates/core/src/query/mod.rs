@@ -16,6 +16,7 @@ mod keys;
 mod knowledge;
 mod list;
 mod listed_entry;
+mod moot;
 mod next;
 mod overview;
 mod questions;
@@ -45,7 +46,8 @@ pub use knowledge::{
 };
 pub use list::{EventPage, ItemPage};
 pub use listed_entry::ListedEntry;
-pub use next::{NextQuery, Ready, ReadyPage};
+pub use moot::Moot;
+pub use next::{Agent, NextQuery, Ready, ReadyPage};
 pub use overview::{Overview, OverviewEntry};
 pub use questions::QuestionPage;
 pub use runs::{LogPage, RunPage};
@@ -54,7 +56,7 @@ pub use sessions::{SessionPage, SessionQuery, SessionView};
 pub use standing::{Prospect, Standing};
 pub(crate) use wait::WaitingRoom;
 pub use watch::{Watch, Watched, Woken};
-pub use why::Why;
+pub use why::{Why, WhyPage};
 
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::Engine;

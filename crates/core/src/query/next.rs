@@ -1,20 +1,24 @@
 //! What to work on next: ready work, the best first.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::model::{Item, ItemRef, Name, Role, Tag, Timestamp};
+use crate::limits;
+use crate::model::{Item, ItemId, ItemRef, Name, ProjectId, Role, Tag, Timestamp};
 use crate::query::cursor::{open, seal};
-use crate::store::{Candidates, ProjectRef, Scope};
+use crate::readiness::{pool, suits};
+use crate::store::{Candidates, ProjectRef, Scope, Slice};
 
 /// What work is asked for.
 #[derive(Clone, Debug, Serialize)]
 pub struct NextQuery {
     /// The project to look in.
     pub project: ProjectRef,
-    /// The role to look in.
-    pub role: Role,
+    /// The role to look in; where none is named, what find-and-claim hands out: the queue, and work that was begun and left.
+    pub role: Option<Role>,
     /// Only direct children of this item.
     pub parent: Option<ItemRef>,
     /// Only what lies anywhere beneath this item.
@@ -25,8 +29,19 @@ pub struct NextQuery {
     pub item_type: Option<Name>,
     /// Also items under a live claim.
     pub include_claimed: bool,
+    /// Only what this agent would be handed; otherwise whatever is ready, whoever could do it.
+    pub agent: Option<Agent>,
     /// How many.
     pub limit: usize,
+}
+
+/// Who asks for work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Agent {
+    /// Its name: what it holds itself is not in its way.
+    pub name: Option<Name>,
+    /// What it can do.
+    pub capabilities: BTreeSet<Name>,
 }
 
 /// An item that could be worked on.
@@ -59,7 +74,7 @@ impl Engine {
 
     async fn ready_in(&self, query: &NextQuery, cursor: Option<&str>) -> Result<ReadyPage, Error> {
         let of = ("queue", NextQuery { limit: 0, ..query.clone() });
-        let after = cursor.map(|cursor| open(&of, cursor)).transpose()?;
+        let mut after = cursor.map(|cursor| open(&of, cursor)).transpose()?;
         let named: Vec<ItemRef> = query.parent.iter().chain(&query.under).cloned().collect();
         let (mut parent, mut under) = (None, None);
         if !named.is_empty() {
@@ -68,26 +83,82 @@ impl Engine {
             parent = query.parent.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
             under = query.under.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
         }
+        let mut page = ReadyPage::default();
+        for round in 0..limits::LOOK_ROUNDS {
+            // What does not suit the agent takes nobody's place; the further it goes, the more is looked at once.
+            let wanted = query.limit.saturating_sub(page.items.len());
+            let limit = if round == 0 { wanted } else { wanted.max(limits::CANDIDATES_MORE) };
+            let seen = self.view(&query.scope(parent, under, after, limit)).await?;
+            page.now = seen.now;
+            let mut rest = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).peekable();
+            while page.items.len() < query.limit {
+                let Some(item) = rest.next() else { break };
+                after = Some((item.derived.rank, item.number, item.project));
+                if query.shows(item, &seen) {
+                    let is_claimed = item.live_claim(seen.now).is_some();
+                    page.items.push(Ready { is_claimed, item: item.clone() });
+                }
+            }
+            let more = seen.candidates.truncated || rest.peek().is_some();
+            page.next = after.filter(|_| more).map(|last: (i64, u32, ProjectId)| seal(&of, &last));
+            if page.next.is_none() || page.items.len() >= query.limit {
+                break;
+            }
+        }
+        Ok(page)
+    }
+}
+
+impl NextQuery {
+    /// Ready work of one project or of all, for whoever asks.
+    pub fn of(project: ProjectRef, limit: usize) -> Self {
+        Self {
+            project,
+            role: None,
+            parent: None,
+            under: None,
+            tags: Vec::new(),
+            item_type: None,
+            include_claimed: false,
+            agent: None,
+            limit,
+        }
+    }
+
+    fn scope(
+        &self,
+        parent: Option<ItemId>,
+        under: Option<ItemId>,
+        after: Option<(i64, u32, ProjectId)>,
+        limit: usize,
+    ) -> Scope {
+        let (role, left) = pool(self.role);
         let candidates = Candidates {
-            role: query.role,
+            role,
+            left,
             parent,
             under,
-            tags: query.tags.clone(),
-            item_type: query.item_type.clone(),
-            include_claimed: query.include_claimed,
+            tags: self.tags.clone(),
+            item_type: self.item_type.clone(),
+            include_claimed: self.include_claimed,
             // Work put aside is never offered, yet somebody who triages asks for just that.
-            offered_only: query.role != Role::Blocked,
+            offered_only: self.role != Some(Role::Blocked),
             after,
-            limit: query.limit,
+            limit,
         };
-        let scope = Scope { project: query.project.clone(), candidates: Some(candidates), ..Scope::default() };
-        let seen = self.view(&scope).await?;
-        let found: Vec<&Item> = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).collect();
-        let last = found.last().filter(|_| seen.candidates.truncated);
-        let next = last.map(|last| seal(&of, &(last.derived.rank, last.number, last.project)));
-        // Nothing of a project that was put away is handed out.
-        let live = |item: &&Item| seen.project_of(item).is_ok_and(|project| project.archived_at.is_none());
-        let ready = |item: &Item| Ready { is_claimed: item.live_claim(seen.now).is_some(), item: item.clone() };
-        Ok(ReadyPage { now: seen.now, items: found.into_iter().filter(live).map(ready).collect(), next })
+        Scope {
+            project: self.project.clone(),
+            candidates: Some(candidates),
+            busy: self.agent.is_some(),
+            held_by: self.agent.iter().filter_map(|agent| agent.name.clone()).collect(),
+            ..Scope::default()
+        }
+    }
+
+    /// Whether an item is among what is asked for. Nothing of a project that was put away is handed out.
+    fn shows(&self, item: &Item, seen: &Slice) -> bool {
+        let living = seen.project_of(item).is_ok_and(|project| project.archived_at.is_none());
+        let suiting = |agent: &Agent| suits(item, &agent.capabilities, agent.name.as_ref(), seen);
+        living && self.agent.as_ref().is_none_or(suiting)
     }
 }

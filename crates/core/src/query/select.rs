@@ -7,8 +7,8 @@ use crate::access::Access;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Kind, Reason, echo};
 use crate::limits;
-use crate::model::{Project, ProjectId, Role, Slug};
-use crate::query::NextQuery;
+use crate::model::{Project, ProjectId, Slug, Tag};
+use crate::query::{Agent, NextQuery};
 use crate::store::ProjectRef;
 
 /// The projects that are thought of when nobody says which one is meant: those that were not put away; all of them, where
@@ -61,21 +61,18 @@ impl Engine {
     }
 
     /// Where work is looked for: in the project that a call names or its connection is about, else in all that the caller
-    /// may see, first in those that have the best ready work.
-    pub async fn projects_to_work_in(&self, named: Option<&str>, usual: &ProjectRef) -> Result<Vec<ProjectRef>, Error> {
+    /// may see, first in those that have the best work for this agent.
+    pub async fn projects_to_work_in(
+        &self,
+        named: Option<&str>,
+        usual: &ProjectRef,
+        agent: Agent,
+        tags: Vec<Tag>,
+    ) -> Result<Vec<ProjectRef>, Error> {
         if named.is_some() || *usual != ProjectRef::Any {
             return Ok(vec![self.select_project(named, usual).await?]);
         }
-        let query = NextQuery {
-            project: ProjectRef::Any,
-            role: Role::Queue,
-            parent: None,
-            under: None,
-            tags: Vec::new(),
-            item_type: None,
-            include_claimed: false,
-            limit: limits::PAGE,
-        };
+        let query = NextQuery { agent: Some(agent), tags, ..NextQuery::of(ProjectRef::Any, limits::PAGE) };
         let mut order: Vec<ProjectId> = Vec::new();
         let best = self.next(&query, None).await?.items.into_iter().map(|ready| ready.item.project);
         let all = self.projects().await?;

@@ -23,22 +23,37 @@ pub struct Why {
     pub missing_notes: Vec<Name>,
 }
 
+/// A page of items with their reasons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WhyPage {
+    /// The items.
+    pub items: Vec<Why>,
+    /// Where the next page begins; none on the last.
+    pub next: Option<String>,
+}
+
 impl Engine {
-    /// The reasons for one item, or for the open items of a project, the oldest first.
-    pub async fn why(&self, project: &ProjectRef, item: Option<&ItemRef>) -> Result<Vec<Why>, Error> {
-        let named = if let Some(item) = item {
-            vec![item.clone()]
-        } else {
-            let filter = Filter {
-                project: project.clone(),
-                roles: vec![Role::Queue, Role::Work, Role::Review, Role::Blocked],
-                sort: SortBy::CreatedAt,
-                order: Order::Asc,
-                limit: limits::PAGE,
-                ..Filter::default()
-            };
-            self.find(&filter).await?.items.iter().map(|item| ItemRef::Id(item.id)).collect()
+    /// The reasons for one item.
+    pub async fn why(&self, project: &ProjectRef, item: &ItemRef) -> Result<Vec<Why>, Error> {
+        self.reasons(project, vec![item.clone()]).await
+    }
+
+    /// The reasons for the open items of a project, the oldest first: a page of them, `PAGE` at the most.
+    pub async fn why_open(&self, project: &ProjectRef, limit: usize, cursor: Option<&str>) -> Result<WhyPage, Error> {
+        let filter = Filter {
+            project: project.clone(),
+            roles: vec![Role::Queue, Role::Work, Role::Review, Role::Blocked],
+            sort: SortBy::CreatedAt,
+            order: Order::Asc,
+            limit: limit.min(limits::PAGE),
+            ..Filter::default()
         };
+        let page = self.list(&filter, cursor).await?;
+        let open = page.items.iter().map(|item| ItemRef::Id(item.id)).collect();
+        Ok(WhyPage { items: self.reasons(project, open).await?, next: page.next })
+    }
+
+    async fn reasons(&self, project: &ProjectRef, named: Vec<ItemRef>) -> Result<Vec<Why>, Error> {
         let around = Around { edges: EdgeReach::Named, notes: NoteReach::Heads, briefs: true, ..Around::default() };
         let scope = Scope { project: project.clone(), items: named.clone(), around, busy: true, ..Scope::default() };
         let seen = self.view(&scope).await?;

@@ -113,8 +113,10 @@ pub struct Around {
 /// Ready work to choose from, the best first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidates {
-    /// The role to look in.
-    pub role: Role,
+    /// The role to look in, if any.
+    pub role: Option<Role>,
+    /// Also work that was left: in work, held once, and offered.
+    pub left: bool,
     /// Only direct children of this item.
     pub parent: Option<ItemId>,
     /// Only descendants of this item.
@@ -137,8 +139,8 @@ pub struct Candidates {
 impl Candidates {
     /// Whether both ask for the same work, however much of it.
     fn is_like(&self, other: &Self) -> bool {
-        let Self { role, parent, under, tags, item_type, include_claimed, offered_only, after, limit: _ } = self;
-        (role, parent, under, tags) == (&other.role, &other.parent, &other.under, &other.tags)
+        let Self { role, left, parent, under, tags, item_type, include_claimed, offered_only, after, limit: _ } = self;
+        (role, left, parent, under, tags) == (&other.role, &other.left, &other.parent, &other.under, &other.tags)
             && (item_type, include_claimed) == (&other.item_type, &other.include_claimed)
             && (offered_only, after) == (&other.offered_only, &other.after)
     }

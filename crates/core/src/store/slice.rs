@@ -52,10 +52,19 @@ pub enum Resolution {
 pub struct Busy {
     /// The claimed item.
     pub item: ItemId,
+    /// Its project: paths and resources of another are others.
+    pub project: ProjectId,
     /// Path globs it changes.
     pub touches: Vec<Name>,
     /// Resources it uses alone.
     pub needs: Vec<Name>,
+}
+
+impl Busy {
+    /// What a claim on an item keeps others from.
+    pub fn of(item: &Item) -> Self {
+        Self { item: item.id, project: item.project, touches: item.touches.clone(), needs: item.needs.clone() }
+    }
 }
 
 /// A `blocks` edge, for the search of cycles.
@@ -216,7 +225,7 @@ impl Slice {
         for ItemChange { item, .. } in &changes.changed_items {
             if !(item.touches.is_empty() && item.needs.is_empty()) {
                 self.busy.retain(|busy| busy.item != item.id);
-                self.busy.push(Busy { item: item.id, touches: item.touches.clone(), needs: item.needs.clone() });
+                self.busy.push(Busy::of(item));
             }
             self.candidates.rows.retain(|candidate| *candidate != item.id);
             if !self.held.contains(&item.id) {

@@ -217,7 +217,7 @@ impl World {
                         && item.live_claim(self.now).is_some()
                         && !(item.touches.is_empty() && item.needs.is_empty())
                 })
-                .map(|item| Busy { item: item.id, touches: item.touches.clone(), needs: item.needs.clone() })
+                .map(Busy::of)
                 .collect();
         }
         for id in shown {

@@ -419,7 +419,8 @@ impl Unit for ClaimBest {
 /// Ready work in the queue, only what may be handed out.
 pub fn best(limit: usize) -> Candidates {
     Candidates {
-        role: Role::Queue,
+        role: Some(Role::Queue),
+        left: false,
         parent: None,
         under: None,
         tags: Vec::new(),

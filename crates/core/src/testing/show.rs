@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::World;
-use crate::model::{Comment, EdgeKind, Item, ItemId, Question, Session};
+use crate::model::{Comment, EdgeKind, Item, ItemId, Question, Role, Session};
 use crate::store::{Capped, EdgeReach, NoteReach, Scope, Slice, WaitEdge, WaitGraph};
 
 impl World {
@@ -156,7 +156,11 @@ impl World {
         let mut found: Vec<&Item> = self
             .items
             .values()
-            .filter(|item| item.project == project && item.role == wanted.role)
+            .filter(|item| item.project == project)
+            .filter(|item| {
+                let left = item.role == Role::Work && item.fence.0 > 0 && item.derived.offered;
+                wanted.role == Some(item.role) || wanted.left && left
+            })
             .filter(|item| if wanted.offered_only { item.derived.offered } else { item.derived.blockers == 0 })
             .filter(|item| wanted.include_claimed || item.live_claim(self.now).is_none())
             .filter(|item| wanted.parent.is_none_or(|parent| item.parent == Some(parent)))

@@ -190,7 +190,7 @@ impl Workflow {
     /// Whether a gate is on.
     pub fn has_gate(&self, gate: Gate) -> bool {
         match gate {
-            Gate::Transition | Gate::Ownership => true,
+            Gate::Transition | Gate::Ownership | Gate::Question | Gate::Review => true,
             Gate::Dependencies | Gate::Notes | Gate::Criteria | Gate::Checks | Gate::Descendants => {
                 self.gates.contains(&gate)
             }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ReviewPhase, Status, Transitions, Workflow};
+use crate::error::Gate;
 use crate::model::{Item, Name, Outcome, Role, Trigger};
 
 /// What a caller asks for: a trigger, or a status by name.
@@ -27,6 +28,8 @@ pub struct Move<'w> {
 /// Why a move does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoMove {
+    /// The gate that says so: that there is no such move at all, or that review comes first.
+    pub gate: Gate,
     /// What is the matter.
     pub message: String,
     /// What to do instead.
@@ -62,16 +65,19 @@ impl Workflow {
             (Trigger::Start, Role::Queue) => self.into(Role::Work, trigger),
             (Trigger::Start, Role::Work) if self.reviews(has_review) => self.into(Role::Review, trigger),
             (Trigger::Complete, Role::Queue | Role::Work) if self.require_review => Err(NoMove {
+                gate: Gate::Review,
                 message: "cannot complete: this workflow reaches success only by way of review".to_owned(),
                 remedy: "move it into review first".to_owned(),
             }),
             (Trigger::Start, Role::Work | Role::Review)
             | (Trigger::Complete, Role::Queue | Role::Work | Role::Review) => self.into(Role::Terminal, trigger),
             (Trigger::Start | Trigger::Complete, Role::Blocked) => Err(NoMove {
+                gate: Gate::Transition,
                 message: format!("cannot {trigger}: item is blocked. Use 'resume' trigger first"),
                 remedy: "resume it first".to_owned(),
             }),
             (Trigger::Start | Trigger::Complete | Trigger::Cancel, Role::Terminal) => Err(NoMove {
+                gate: Gate::Transition,
                 message: format!("cannot {trigger}: item is already terminal"),
                 remedy: "reopen it first if it is to be worked on again".to_owned(),
             }),
@@ -79,15 +85,18 @@ impl Workflow {
                 self.into(Role::Blocked, trigger)
             }
             (Trigger::Block | Trigger::Hold, Role::Blocked) => Err(NoMove {
+                gate: Gate::Transition,
                 message: format!("cannot {trigger}: item is already blocked"),
                 remedy: "resume it, or leave it blocked".to_owned(),
             }),
             (Trigger::Block | Trigger::Hold, Role::Terminal) => Err(NoMove {
+                gate: Gate::Transition,
                 message: format!("cannot {trigger}: item is already terminal"),
                 remedy: "reopen it first".to_owned(),
             }),
             (Trigger::Resume, Role::Blocked) => self.resumed(item),
             (Trigger::Resume, Role::Queue | Role::Work | Role::Review | Role::Terminal) => Err(NoMove {
+                gate: Gate::Transition,
                 message: format!("cannot resume: item is not blocked (current role: {})", item.role),
                 remedy: "only a blocked item can be resumed".to_owned(),
             }),
@@ -98,10 +107,12 @@ impl Workflow {
                 self.status(&self.reopened).map(|to| Move { to, trigger }).ok_or_else(|| no_status(Role::Queue))
             }
             (Trigger::Reopen, Role::Queue | Role::Work | Role::Review | Role::Blocked) => Err(NoMove {
+                gate: Gate::Transition,
                 message: format!("cannot reopen: item is not terminal (current role: {})", item.role),
                 remedy: "only a closed item can be reopened".to_owned(),
             }),
             (Trigger::Cascade, _) => Err(NoMove {
+                gate: Gate::Transition,
                 message: "cascade is the engine's own trigger".to_owned(),
                 remedy: "use start, complete, block, hold, resume, cancel or reopen".to_owned(),
             }),
@@ -121,12 +132,14 @@ impl Workflow {
         let Some(to) = self.status(name) else {
             let known: Vec<&str> = self.statuses.iter().map(|status| status.name.as_str()).collect();
             return Err(NoMove {
+                gate: Gate::Transition,
                 message: format!("this workflow has no status \"{name}\""),
                 remedy: format!("use one of {}", known.join(", ")),
             });
         };
         if item.status == *name {
             return Err(NoMove {
+                gate: Gate::Transition,
                 message: format!("item is already {name}"),
                 remedy: "nothing is to be done".to_owned(),
             });
@@ -135,7 +148,10 @@ impl Workflow {
         if self.transitions == Transitions::Free || self.leads_along(item, to, has_review) {
             return Ok(Move { to, trigger });
         }
+        // Whatever else leads to success from where the item stands: only review is missing.
+        let early = self.require_review && to.role == Role::Terminal && matches!(item.role, Role::Queue | Role::Work);
         Err(NoMove {
+            gate: if early { Gate::Review } else { Gate::Transition },
             message: format!("this workflow does not lead from {} to {name}", item.status),
             remedy: format!("go from {} by way of the statuses between", item.status),
         })
@@ -190,6 +206,7 @@ impl Workflow {
 
 fn no_status(role: Role) -> NoMove {
     NoMove {
+        gate: Gate::Transition,
         message: format!("this workflow has no status with the role {role}"),
         remedy: "add one to the workflow".to_owned(),
     }

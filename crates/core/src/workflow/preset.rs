@@ -91,7 +91,15 @@ impl Workflow {
 
     /// The standard one, with success only by way of review; parents are closed by whoever closes them.
     pub fn foresttasks() -> Self {
-        Self { preset: name("foresttasks"), require_review: true, close_parents: Lifecycle::Manual, ..Self::standard() }
+        Self {
+            preset: name("foresttasks"),
+            require_review: true,
+            close_parents: Lifecycle::Manual,
+            // Its tools have no sign of life: whoever asks a person and goes on with another task keeps the first. What nobody
+            // comes back to is to be had again after a day.
+            claims: ClaimRules { ttl_seconds: 86_400, per_agent: 0, ..ClaimRules::default() },
+            ..Self::standard()
+        }
     }
 
     /// Ready, in progress, in review where somebody must look, done. Ready work under a live claim is what its surface calls

@@ -243,7 +243,7 @@ fn wanted_work_can_be_narrowed() {
         (Wanted { parent: Some(root.into()), ..Wanted::default() }, child),
         (Wanted { under: Some(child.into()), ..Wanted::default() }, grandchild),
         (Wanted { tags: vec![Tag::parse("api").expect("a tag")], ..Wanted::default() }, tagged),
-        (Wanted { role: Role::Review, ..Wanted::default() }, review),
+        (Wanted { role: Some(Role::Review), ..Wanted::default() }, review),
     ];
     for (index, (wanted, expected)) in cases.into_iter().enumerate() {
         let held = next(&mut scene, &format!("agent-{index}"), wanted).expect("an answer").held.expect("there is one");
@@ -363,28 +363,27 @@ fn an_agent_does_not_collide_with_itself() {
 }
 
 #[test]
-fn what_others_left_is_handed_out_when_the_queue_is_empty() {
+fn what_others_left_is_handed_out_in_its_place_among_ready_work() {
     for under in [false, true] {
         let mut scene = Scene::new(Workflow::standard());
         let root = scene.item("root");
-        let child = |scene: &mut Scene, text: &str| {
+        let child = |scene: &mut Scene, priority, text: &str| {
             let parent = Some(docket_core::command::Parent::Existing(root.into()));
-            scene.create(NewItem { parent, ..NewItem::titled(title(text)) }).expect("an item")
+            scene.create(NewItem { parent, priority, ..NewItem::titled(title(text)) }).expect("an item")
         };
-        let (first, second) = (child(&mut scene, "first"), child(&mut scene, "second"));
+        let first = child(&mut scene, Priority::Medium, "first");
+        let second = child(&mut scene, Priority::Medium, "second");
         scene.advance(root, Trigger::Block).expect("the root is no work to hand out");
-        let wanted =
-            || Wanted { start: true, then_abandoned: true, under: under.then(|| root.into()), ..Wanted::default() };
+        let wanted = || Wanted { start: true, under: under.then(|| root.into()), ..Wanted::default() };
         let take =
             |scene: &mut Scene, who: &str| next(scene, who, wanted()).expect("an answer").held.map(|held| held.item);
         assert_eq!(take(&mut scene, "ann"), Some(first));
         assert_eq!(take(&mut scene, "bob"), Some(second));
         assert_eq!(take(&mut scene, "cid"), None, "both are held");
         scene.world.pass(901);
-        let again = take(&mut scene, "cid");
-        assert!(again == Some(first) || again == Some(second), "both were left: {again:?}");
-        let fresh = child(&mut scene, "third");
-        assert_eq!(take(&mut scene, "dan"), Some(fresh), "fresh work comes first");
+        let (low, urgent) = (child(&mut scene, Priority::Low, "low"), child(&mut scene, Priority::High, "urgent"));
+        let order: Vec<_> = ["cid", "dan", "eve", "fay", "gus"].iter().map(|who| take(&mut scene, who)).collect();
+        assert_eq!(order, [Some(urgent), Some(first), Some(second), Some(low), None], "by the one ranking");
     }
 }
 

@@ -3,6 +3,7 @@
 mod access;
 mod checks;
 mod claims;
+mod closing;
 mod contract;
 mod criteria;
 mod graph;

@@ -48,6 +48,68 @@ fn what_a_person_is_to_sign_off_is_taken_out_by_a_person_alone() {
 }
 
 #[test]
+fn no_edit_of_a_lower_word_defeats_a_higher_one() {
+    use Authority::{Agent, Check, Human};
+    let list = |lines| BriefText { acceptance_criteria: Change::Set(lines), ..BriefText::default() };
+    let named = |words: &str| NewCriterion { id: Some(CriterionId(1)), ..line(words) };
+    let by = |verifier, words: &str| NewCriterion { verifier: Some(verifier), ..line(words) };
+    let softened = NewCriterion { hard: Some(false), ..line("a") };
+    let cleared = BriefText { acceptance_criteria: Change::Clear, ..BriefText::default() };
+    // Who is to show it, whose word says that it does not hold, the edit, and whether an agent may make it.
+    for (verifier, failed, edit, may) in [
+        (Agent, Some(Human), list(vec![named("a.")]), false),
+        (Agent, Some(Check), list(vec![named("a.")]), false),
+        (Check, Some(Human), list(vec![named("a.")]), false),
+        (Agent, Some(Human), list(vec![line("another")]), false),
+        (Agent, Some(Check), list(vec![softened.clone()]), false),
+        (Agent, Some(Check), cleared.clone(), false),
+        (Agent, Some(Human), list(vec![line("a"), line("more")]), true),
+        (Agent, Some(Human), list(vec![by(Human, "a")]), true),
+        // Said anew, it is for the same word to show again.
+        (Check, Some(Check), list(vec![named("a.")]), true),
+        (Human, Some(Human), list(vec![named("a.")]), true),
+        // The agent's own word is the agent's to take back.
+        (Agent, Some(Agent), list(vec![named("a.")]), true),
+        (Agent, Some(Agent), cleared.clone(), true),
+        (Agent, None, list(vec![line("another")]), true),
+        // What a check is to show is no agent's to make less of, either.
+        (Check, None, list(vec![by(Agent, "a")]), false),
+        (Check, None, list(vec![softened]), false),
+        (Check, None, cleared, false),
+        (Check, None, list(vec![named("a.")]), true),
+        (Check, None, list(vec![by(Human, "a")]), true),
+    ] {
+        let mut scene = Scene::new(Workflow::standard());
+        let item = scene.item("one");
+        scene.criteria(item, vec![by(verifier, "a")]);
+        match failed {
+            None => {}
+            Some(Check) => scene.check_says(item, 1, false),
+            Some(word) => drop(scene.verify(item, &[(1, false)], word).expect("a word")),
+        }
+        let said = format!("{verifier} {failed:?} {edit:?}");
+        let outcome = scene.brief(item, edit.clone(), false);
+        assert_eq!(outcome.is_ok(), may, "{said}: {outcome:?}");
+        if let Err(refused) = outcome {
+            assert_eq!((refused.code, refused.reason), (Code::RuleBlocked, Reason::NotYours), "{said}");
+            assert!(refused.message.contains("c1"), "{}", refused.message);
+            let person = SetBrief {
+                project: World::project(),
+                item: item.into(),
+                brief: edit,
+                replace: false,
+                expected_version: None,
+                fence: None,
+                authority: Human,
+            };
+            let call = scene.world.call(None);
+            scene.world.run(&call, &person).unwrap_or_else(|refused| panic!("{said}: {refused:?}"));
+        }
+        scene.world.check();
+    }
+}
+
+#[test]
 fn whoever_asks_does_not_answer() {
     let mut scene = Scene::new(Workflow::standard());
     let item = scene.item("one");

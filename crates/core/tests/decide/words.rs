@@ -5,7 +5,7 @@ use docket_core::command::{
     Ask, Asked, Begin, Begun, BriefSet, BriefText, Change, ClaimNext, Finish, Finished, NewCriterion, NewLink, Offer,
     Proof, SetBrief, Verified, Verify, Wanted,
 };
-use docket_core::model::{Authority, CriterionId, ItemId, Text, Url};
+use docket_core::model::{About, Authority, CriterionId, Evidence, ItemId, Text, Url};
 use docket_core::testing::{World, name};
 
 use crate::scene::Scene;
@@ -54,6 +54,18 @@ impl Scene {
         let proofs = proofs.iter().map(proof).collect();
         let project = World::project();
         self.world.run(&call, &Verify { project, item: item.into(), proofs, authority: by, fence: None })
+    }
+
+    /// A check's word, which no command takes: what a run of it leaves.
+    pub(crate) fn check_says(&mut self, item: ItemId, number: u32, passed: bool) {
+        let at = self.world.now;
+        let brief = self.world.briefs.get_mut(&item).expect("a brief");
+        let criterion = brief.acceptance_criteria.iter_mut().find(|known| known.id.0 == number).expect("a criterion");
+        let about = About::of(&criterion.text);
+        let by = docket_core::testing::name("ci");
+        criterion.take(Evidence { authority: Authority::Check, passed, note: None, by, at, about });
+        let derived = self.world.derived(&self.world.items[&item]);
+        self.world.items.get_mut(&item).expect("an item").derived = derived;
     }
 
     pub(crate) fn ask(&mut self, item: ItemId, actor: &str) -> Result<Asked, Error> {

@@ -241,10 +241,11 @@ fn abandoned_work_is_handed_out_again() {
     let mut scene = Scene::new(Workflow::standard());
     let item = scene.item("one");
     scene.begin(item, "ann").expect("work");
-    let abandoned = Wanted { role: Role::Work, abandoned: true, ..Wanted::default() };
+    let abandoned = Wanted { abandoned: true, ..Wanted::default() };
     assert!(scene.start_next("bob", abandoned.clone()).held.is_none(), "it is held");
     scene.world.pass(901);
-    assert!(scene.start_next("bob", Wanted::default()).held.is_none(), "it is not in the queue");
+    let queue = Wanted { role: Some(Role::Queue), ..Wanted::default() };
+    assert!(scene.start_next("bob", queue).held.is_none(), "it is not in the queue");
     let offer = scene.start_next("bob", abandoned.clone());
     assert_eq!(offer.item.map(|item| item.id), Some(item));
     // So is what was given back, and what came back from review.
@@ -259,6 +260,7 @@ fn abandoned_work_is_handed_out_again() {
     // Work that somebody moved by hand and never claimed is theirs.
     let other = scene.item_in("other", Role::Work);
     assert!(scene.start_next("cyd", abandoned).held.is_none(), "{other}");
+    assert!(scene.start_next("cyd", Wanted::default()).held.is_none(), "{other}");
     scene.world.check();
 }
 

@@ -1,6 +1,6 @@
 //! `advance`: moves items by triggers or to statuses, in order; or closes a whole subtree.
 
-use docket_core::command::{Advance, CloseOutcome, CloseTree, MoveRequest, MoveResult, TreeClosed, What};
+use docket_core::command::{Advance, Advanced, CloseOutcome, CloseTree, MoveRequest, MoveResult, TreeClosed, What};
 use docket_core::model::{ItemRef, Trigger};
 use docket_core::workflow::Target;
 use docket_core::{Error, Reason};
@@ -20,8 +20,21 @@ use crate::args::{check_batch, long_text};
 use crate::input::Fields;
 use crate::session::Session;
 
-const KNOWN: &[&str] =
-    &["id", "to", "summary", "fence", "version", "moves", "atomic", "tree", "dryRun", "project", "actor", "requestId"];
+const KNOWN: &[&str] = &[
+    "id",
+    "to",
+    "summary",
+    "fence",
+    "version",
+    "moves",
+    "atomic",
+    "tree",
+    "force",
+    "dryRun",
+    "project",
+    "actor",
+    "requestId",
+];
 const MOVE: &[&str] = &["id", "to", "summary", "fence", "version"];
 
 pub(super) fn tool() -> Tool {
@@ -31,10 +44,11 @@ pub(super) fn tool() -> Tool {
         "summary": text(), "fence": whole(), "version": whole(),
         "moves": objects("many at once: {id,to,summary,fence,version}"),
         "atomic": flag(),
-        "tree": flag(),
+        "tree": flag(), "force": flag(),
         "dryRun": flag(),
     });
-    let about = "Move items. tree: close id and all beneath it, by complete or cancel, blockers first.";
+    let about = "Move items; atomic: all or none. tree: close id and all beneath, by complete or cancel, each by its gates; \
+                 force: past notes, blockers and review.";
     schema::tool("advance", about, Effect::Writes, properties, &[])
 }
 
@@ -63,10 +77,22 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     fields.end()?;
     let done = if dry {
         session.engine().rehearse(writer.call(session), &command).await?
+    } else if let ([only], true) = (command.moves.as_slice(), alone) {
+        let item = only.item.clone();
+        session.with_sign_off(&command.project, &item, || make(session, &writer, &command)).await?
     } else {
         session.engine().run(writer.call(session), command).await?
     };
     answer(session, &done.results, alone, dry).await
+}
+
+/// One move; that it is refused is a failure.
+async fn make(session: &Session, writer: &Writer, command: &Advance) -> Result<Advanced, Error> {
+    let done = session.engine().run(writer.call(session), command.clone()).await?;
+    match done.results.as_slice() {
+        [MoveResult::Refused(refused)] => Err(refused.error.clone()),
+        _ => Ok(done),
+    }
 }
 
 fn request(fields: &mut Fields) -> Result<MoveRequest, Error> {
@@ -110,6 +136,7 @@ async fn tree(session: &Session, writer: &Writer, mut fields: Fields, dry: bool)
         let message = format!("{other} does not go with tree: say id, and to as complete or cancel");
         return Err(Error::validation(Reason::BadValue, message).at(other));
     }
+    let force = fields.flag("force")?.unwrap_or(false);
     let root: ItemRef = need_item(&mut fields)?;
     let cancel = match fields.parsed("to", target)? {
         None | Some(Target::Trigger(Trigger::Complete)) => false,
@@ -118,7 +145,8 @@ async fn tree(session: &Session, writer: &Writer, mut fields: Fields, dry: bool)
             return Err(Error::validation(Reason::UnknownValue, "to must be complete or cancel with tree").at("to"));
         }
     };
-    let command = CloseTree { project: project_of_item(session, &mut fields).await?, what: What::Whole(root), cancel };
+    let what = if force { What::Whole(root) } else { What::Tree(root) };
+    let command = CloseTree { project: project_of_item(session, &mut fields).await?, what, cancel };
     fields.end()?;
     let closed = if dry {
         session.engine().rehearse(writer.call(session), &command).await?

@@ -86,11 +86,13 @@ fn message(error: &Error) -> String {
 /// What a gate says. Those whose own words quote titles or criteria are said without.
 fn sentence(refusal: &Refusal) -> &str {
     match refusal.gate {
-        Gate::Criteria if refusal.reason == Some(Reason::NotYours) => "a criterion is for a person to sign off",
+        Gate::Criteria if refusal.reason == Some(Reason::NotYours) => "a criterion is for a person to decide",
         Gate::Criteria => "acceptance criteria are not shown",
         Gate::Checks => "checks have not passed",
         Gate::Descendants => "items beneath it are open",
-        Gate::Transition | Gate::Ownership | Gate::Dependencies | Gate::Notes => &refusal.message,
+        Gate::Transition | Gate::Ownership | Gate::Dependencies | Gate::Notes | Gate::Question | Gate::Review => {
+            &refusal.message
+        }
     }
 }
 

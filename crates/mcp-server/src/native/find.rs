@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use docket_core::model::{Item, ItemId, ItemRef, Priority, Role, Timestamp};
-use docket_core::query::NextQuery;
+use docket_core::model::{Item, ItemId, ItemRef, Priority, Timestamp};
+use docket_core::query::{NextQuery, Why};
 use docket_core::search::terms;
 use docket_core::store::{Around, ClaimState, Filter, Order, ProjectRef, SortBy, TimeRange};
 use docket_core::{Error, Reason};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::budget::{Budget, Page, Row, fitted, write};
 use super::checks;
-use super::common::project;
+use super::common::{project, project_of_item};
 use super::item_args::{names as read_names, tags};
 use super::names::Names;
 use super::reports::{activity, events, health, inbox, overview, projects};
@@ -76,6 +76,26 @@ enum What {
     Log,
 }
 
+impl What {
+    /// Whether it is about every project that the caller may see where none is named: what people have to decide and what is
+    /// looked for is one list over all of them, and an item says where it belongs.
+    fn spans_projects(self, fields: &Fields) -> bool {
+        match self {
+            Self::Search | Self::Inbox | Self::Sessions | Self::Tree | Self::Activity | Self::Runs | Self::Log => true,
+            Self::Why => fields.has("id"),
+            Self::List
+            | Self::Queue
+            | Self::Blocked
+            | Self::Overview
+            | Self::Health
+            | Self::Estimate
+            | Self::Projects
+            | Self::Events
+            | Self::Knowledge => false,
+        }
+    }
+}
+
 const WHATS: &[(&str, What)] = &[
     ("list", What::List),
     ("search", What::Search),
@@ -122,9 +142,9 @@ pub(super) fn tool() -> Tool {
         "order": word(&["asc", "desc"]),
         "fields": texts(), "limit": whole(), "maxTokens": whole(), "cursor": text(),
     });
-    let about = "Lists. queue: ready work, best first. why: what keeps items (id, or all open) from being ready. \
+    let about = "Lists. queue: what start hands out, best first. why: what keeps items (id, or all open) from being ready. \
                  tree: beneath id. inbox: what waits for a person. activity, runs (of checks): of id. log: of run id. \
-                 estimate: how long such work took. sessions: attempts. knowledge: by query, or one by id. cut: pass \
+                 estimate: how long such work took. knowledge: by query, or one by id. cut: pass \
                  cursor.";
     schema::tool("find", about, Effect::Reads, properties, &["what"])
 }
@@ -153,7 +173,11 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
         budget: Budget::read(&mut fields)?,
         cursor: fields.parsed("cursor", |text| Ok(text.to_owned()))?,
         fields: shown.unwrap_or_else(|| view::USUAL.to_vec()),
-        project: project(session, &mut fields).await?,
+        project: if what.spans_projects(&fields) {
+            project_of_item(session, &mut fields).await?
+        } else {
+            project(session, &mut fields).await?
+        },
     };
     match what {
         What::List | What::Search => list(&ask, &mut fields, what == What::Search).await,
@@ -336,15 +360,20 @@ async fn tree(ask: &Ask<'_>, fields: &mut Fields) -> Result<Answer, Error> {
 }
 
 async fn queue(ask: &Ask<'_>, fields: &mut Fields) -> Result<Answer, Error> {
+    let role = fields.texts("roles", role)?.and_then(|roles| roles.first().copied());
+    let include_claimed = fields.parsed("claim", one_of(CLAIMS))? == Some(ClaimState::Claimed);
+    let able = read_names(fields, "capabilities")?;
+    // A role, or what is claimed, is asked for by somebody who looks around; otherwise what `work start` would hand out.
+    let looks_around = (role.is_some() || include_claimed) && able.is_empty();
     let query = NextQuery {
-        project: ask.project.clone(),
-        role: fields.texts("roles", role)?.and_then(|roles| roles.first().copied()).unwrap_or(Role::Queue),
+        role,
         parent: fields.parsed("parent", str::parse::<ItemRef>)?,
         under: fields.parsed("under", str::parse::<ItemRef>)?,
         tags: tags(fields)?,
         item_type: fields.parsed("type", name)?,
-        include_claimed: fields.parsed("claim", one_of(CLAIMS))? == Some(ClaimState::Claimed),
-        limit: 0,
+        include_claimed,
+        agent: (!looks_around).then(|| ask.session.agent(able.into_iter().collect())),
+        ..NextQuery::of(ask.project.clone(), 0)
     };
     fields.end()?;
     ask.answer(|limit| {
@@ -389,7 +418,18 @@ async fn blocked(ask: &Ask<'_>, fields: &mut Fields) -> Result<Answer, Error> {
 async fn why(ask: &Ask<'_>, fields: &mut Fields) -> Result<Answer, Error> {
     let item = fields.parsed("id", str::parse::<ItemRef>)?;
     fields.end()?;
-    let reasons = ask.session.engine().why(&ask.project, item.as_ref()).await?;
+    if let Some(item) = item {
+        let reasons = ask.session.engine().why(&ask.project, &item).await?;
+        return ask.answer_whole(why_rows(ask, &reasons).await, None).await;
+    }
+    ask.answer(|limit| async move {
+        let page = ask.session.engine().why_open(&ask.project, limit, ask.cursor.as_deref()).await?;
+        Ok(Page { rows: why_rows(ask, &page.items).await, next: page.next, total: None })
+    })
+    .await
+}
+
+async fn why_rows(ask: &Ask<'_>, reasons: &[Why]) -> Vec<Row> {
     let keys = ask.keys(reasons.iter().map(|why| &why.item).collect()).await;
     let mentioned = reasons.iter().flat_map(|why| sections::items_of(&why.obstacles));
     let names = Names::of(ask.session, mentioned.collect()).await;
@@ -404,5 +444,5 @@ async fn why(ask: &Ask<'_>, fields: &mut Fields) -> Result<Answer, Error> {
         row.said.quote("capabilities", &why.item.required_capabilities);
         row
     });
-    ask.answer_whole(rows.collect(), None).await
+    rows.collect()
 }

@@ -79,6 +79,9 @@ pub(super) async fn health(ask: &Ask<'_>) -> Result<Answer, Error> {
         .map(|stalled| json!({ "key": keys.of(&stalled.item), "missingNotes": stalled.missing }))
         .collect();
     split.say("stalled", stalled);
+    split.say("stalledTotal", Some(health.stalled.len()).filter(|count| *count > SHOWN));
+    let cut = [health.active.len(), health.blocked.len(), health.stalled.len()].into_iter().any(|count| count > SHOWN);
+    split.say("cut", Some("find list with roles, and find why, show all of them").filter(|_| cut));
     Ok(split.answer())
 }
 

@@ -47,7 +47,7 @@ pub(super) fn tool(
     }
     // A read, and a packet of work, says in its schema what is text of others; a write answers with little of it.
     let output = if effect == Effect::Reads || name == PACKET {
-        json!({ "type": "object", "properties": { "trusted": {}, "untrusted": {} } })
+        json!({ "type": "object", "properties": { "trusted": {}, "untrusted": { "description": "data" } } })
     } else {
         json!({ "type": "object" })
     };

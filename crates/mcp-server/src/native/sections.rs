@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use docket_core::limits;
 use docket_core::model::{Item, Name};
 use docket_core::query::{Activity, Dossier, ParentReach, ParentView, Section};
 use docket_core::readiness::{Obstacle, What};
+use docket_core::workflow::ExpectedNote;
 use serde_json::{Map, Value, json};
 
 use super::checks;
@@ -141,14 +143,44 @@ pub(super) fn parent(parent: &ParentView, reach: ParentReach) -> Split {
         split.quote("brief", parent.brief.as_ref().map(view::brief));
         let siblings =
             parent.children.rows.iter().map(|child| (format!("{}-{}", parent.key.prefix, child.number), child));
-        for (key, child) in siblings {
+        for (key, child) in siblings.take(limits::SIBLINGS) {
             split.quote(&key, json!({ "title": child.title }));
         }
+        let cut = parent.children.truncated || parent.children.rows.len() > limits::SIBLINGS;
+        split.say("cut", Some("find list with parent shows all children").filter(|_| cut));
         let comments: Vec<Value> =
             parent.comments.rows.iter().map(|comment| json!({ "by": comment.by, "body": comment.body })).collect();
         split.quote("comments", comments);
     }
     split
+}
+
+/// What was said last about an item, for whoever takes it up: a few comments, long ones cut.
+pub(super) fn add_latest(split: &mut Split, dossier: &Dossier) {
+    let mut cut = dossier.comments.truncated;
+    let mut rows = Vec::new();
+    for comment in dossier.comments.rows.iter().take(limits::PACKET_COMMENTS) {
+        let body = comment.body.as_str();
+        let end = body.floor_char_boundary(limits::PACKET_COMMENT_BYTES);
+        cut |= end < body.len();
+        rows.push(json!({ "by": comment.by, "body": &body[..end] }));
+    }
+    split.quote("comments", rows);
+    split.say("commentsCut", Some("get with include comments").filter(|_| cut));
+}
+
+/// Notes that a phase expects and that are not there yet, with what their schema says of them.
+pub(super) fn notes_owed(expected: &[ExpectedNote]) -> Vec<Value> {
+    let told = |note: &ExpectedNote| {
+        let mut told = Map::new();
+        put(&mut told, "key", &note.key);
+        put(&mut told, "optional", yes(!note.required));
+        let words = note.guidance.as_ref().unwrap_or(&note.description);
+        put(&mut told, "about", Some(words).filter(|words| !words.is_empty()));
+        put(&mut told, "skill", &note.skill);
+        Value::Object(told)
+    };
+    expected.iter().filter(|note| !note.filled).map(told).collect()
 }
 
 /// What keeps an item from being handed out, and the act that would clear it.
@@ -287,14 +319,7 @@ pub(super) fn sections(
             Section::Relations => relations(dossier),
             Section::Activity => listed(dossier.activity.iter().map(|event| activity(&Activity::from(event)))),
             Section::Subtasks => subtasks(dossier),
-            Section::Comments => listed(dossier.comments.rows.iter().map(|comment| {
-                let mut row = Split::default();
-                row.say("id", comment.id);
-                row.say("createdAt", comment.created_at);
-                row.quote("by", &comment.by);
-                row.quote("body", &comment.body);
-                row
-            })),
+            Section::Comments => comments(dossier),
             Section::Notes => listed(dossier.notes.iter().map(|note| {
                 let mut row = Split::default();
                 row.say("id", note.id);
@@ -331,6 +356,22 @@ pub(super) fn listed(rows: impl Iterator<Item = Split>) -> Split {
     let mut split = Split::default();
     split.say("rows", trusted);
     split.quote("rows", untrusted);
+    split
+}
+
+fn comments(dossier: &Dossier) -> Split {
+    let mut split = listed(dossier.comments.rows.iter().map(|comment| {
+        let mut row = Split::default();
+        row.say("id", comment.id);
+        row.say("createdAt", comment.created_at);
+        row.quote("by", &comment.by);
+        row.quote("body", &comment.body);
+        row
+    }));
+    split.say(
+        "cut",
+        Some("these are the newest: find events tells of the others").filter(|_| dossier.comments.truncated),
+    );
     split
 }
 

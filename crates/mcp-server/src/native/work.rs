@@ -95,8 +95,8 @@ pub(super) fn tool() -> Tool {
         "to": text(),
         "preview": flag(),
     });
-    let about = "start: claim and begin id, or the best ready (then abandoned) work matching \
-                 under/tags/type/capabilities; waits waitMs; knowledge: with what bears on it; runtime: notes an \
+    let about = "start: claim and begin id, or the best ready work matching \
+                 under/tags/type/capabilities; waits waitMs; knowledge: what bears on it; runtime: notes an \
                  attempt. heartbeat: keep the lease of id or session, with progress. finish: comment, links, verify, \
                  learned and the move on (or to `to`); preview only tells. release: give it back.";
     schema::tool("work", about, Effect::Writes, properties, &["phase"])
@@ -153,7 +153,6 @@ async fn start(memory: &ParentMemory, session: &Session, mut fields: Fields) -> 
             item_type: fields.parsed("type", name)?,
             capabilities: BTreeSet::from_iter(read_names(&mut fields, "capabilities")?),
             start: true,
-            then_abandoned: true,
             ..Wanted::default()
         };
         let project = project(session, &mut fields).await?;
@@ -225,7 +224,7 @@ async fn next(
 async fn nothing(session: &Session, project: ProjectRef, passed_over: usize) -> Result<Answer, Error> {
     // One is enough to know that there are some.
     let open = Filter { project, roles: vec![Role::Queue], limit: 1, ..Filter::default() };
-    let none = session.engine().find(&open).await?.items.is_empty();
+    let none = passed_over == 0 && session.engine().find(&open).await?.items.is_empty();
     let mut split = Split::default();
     split.say("outcome", if none { "queue_empty" } else { "none_eligible" });
     split.say("passedOver", Some(passed_over).filter(|passed| *passed > 0));
@@ -244,9 +243,10 @@ async fn packet(
     let item = ItemRef::Id(taken.held.item);
     let call = writer.call(session);
     let reach = parent_reach(memory, session, &item, call.holder()?, wanted.parent).await?;
-    let includes = Includes { parent: reach, ..Includes::default() };
+    let includes = Includes { parent: reach, comments: Some(limits::PACKET_COMMENTS), ..Includes::default() };
     let dossier = session.engine().dossier(&ProjectRef::Any, &item, includes).await?;
     let mentioned = taken.auto_released.iter().copied().chain(moved::cascaded(&taken.started.cascades));
+    let mentioned = mentioned.chain(dossier.item.parent);
     let names = Names::of(session, mentioned.chain(taken.started.refusals.iter().flat_map(items_in)).collect()).await;
     let mut split = Split { trusted: sections::known_by(&dossier), ..Split::default() };
     split.say("fence", taken.held.fence);
@@ -270,8 +270,12 @@ async fn packet(
     if let Some(question) = &dossier.question {
         split.add("question", view::question(question));
     }
-    if let Some(parent) = &dossier.parent {
-        split.add("parent", sections::parent(parent, reach));
+    sections::add_latest(&mut split, &dossier);
+    split.say("notes", sections::notes_owed(&dossier.expected_notes));
+    match (&dossier.parent, dossier.item.parent) {
+        (Some(parent), _) => split.add("parent", sections::parent(parent, reach)),
+        (None, Some(parent)) => split.say("parent", json!({ "key": names.get(parent), "next": "get shows it" })),
+        (None, None) => {}
     }
     if wanted.knowledge {
         learn::references(&mut split, &session.engine().digest(&dossier.item).await);

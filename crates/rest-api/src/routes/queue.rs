@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::State;
 use docket_core::command::{ClaimNext, Held, Started, Wanted};
 use docket_core::model::{ItemId, ItemRef, Name, Role, Slug, Tag, Ttl};
-use docket_core::query::NextQuery;
+use docket_core::query::{Agent, NextQuery};
 use docket_core::{Error, Reason, limits};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -25,8 +25,12 @@ const SHOWN: usize = 10;
 pub(crate) struct QueueQuery {
     /// Of this project; may be left out where there is one.
     project: Option<Slug>,
-    /// In this role; `queue` where it is not said.
+    /// In this role. Where it is not said: what `POST /queue/claim` would hand out, in that order, which is the queue and work
+    /// that was begun and left.
     role: Option<Role>,
+    /// What the agent can do, separated by commas: work that needs more is left out, unless a role is named.
+    #[param(style = Form, explode = false)]
+    capabilities: BTreeSet<Name>,
     /// Directly beneath this item.
     #[param(value_type = Option<String>)]
     parent: Option<ItemRef>,
@@ -75,7 +79,7 @@ pub(crate) struct ReadyOut {
 pub(crate) struct ClaimNextBody {
     /// Of this project; may be left out where there is one.
     project: Option<Slug>,
-    /// In this role; `queue` where it is not said.
+    /// In this role; where it is not said, in the queue and among work that was begun and left.
     role: Option<Role>,
     /// Directly beneath this item.
     parent: Option<ItemRef>,
@@ -89,7 +93,7 @@ pub(crate) struct ClaimNextBody {
     capabilities: BTreeSet<Name>,
     /// Whether it is moved into work at once.
     start: bool,
-    /// Only work that somebody began and whose lease has run out.
+    /// Only work that was begun and left: its lease has run out, or it was given back.
     abandoned: bool,
     /// How long; the workflow's default where it is not said.
     ttl_seconds: Option<Ttl>,
@@ -125,14 +129,17 @@ pub(crate) struct OfferOut {
     responses((status = 200, description = "The best first", body = Queue)),
 )]
 pub(crate) async fn queue(State(shared): answer::State, caller: Caller, Query(query): Query<QueueQuery>) -> Answer {
+    let looks_around = (query.role.is_some() || query.include_claimed) && query.capabilities.is_empty();
+    let name = caller.call(None).holder().ok().cloned();
     let wanted = NextQuery {
         project: shared.project(&caller, query.project.as_ref()).await?,
-        role: query.role.unwrap_or(Role::Queue),
+        role: query.role,
         parent: query.parent,
         under: query.under,
         tags: query.tags,
         item_type: query.item_type,
         include_claimed: query.include_claimed,
+        agent: (!looks_around).then_some(Agent { name, capabilities: query.capabilities }),
         limit: page(query.limit, SHOWN)?,
     };
     if let Some(slug) = &query.project {
@@ -172,7 +179,7 @@ pub(crate) async fn claim_next(
     let command = ClaimNext {
         project: shared.project(&caller, body.project.as_ref()).await?,
         wanted: Wanted {
-            role: body.role.unwrap_or(Role::Queue),
+            role: body.role,
             parent: body.parent,
             under: body.under,
             tags: body.tags,
@@ -180,7 +187,6 @@ pub(crate) async fn claim_next(
             capabilities: body.capabilities,
             abandoned: body.abandoned,
             start: body.start,
-            ..Wanted::default()
         },
         ttl: body.ttl_seconds,
     };

@@ -1,16 +1,16 @@
 //! What is to be known of an item before it is moved, and of the caller.
 
 use axum::extract::State;
-use docket_core::Blocker;
 use docket_core::model::{ActorClaim, ItemRef, Name, Role, Slug, Timestamp, Trigger};
-use docket_core::query::{Prospect, Why};
+use docket_core::query::{Prospect, Why, WhyPage};
 use docket_core::readiness::Obstacle;
 use docket_core::store::ProjectRef;
 use docket_core::workflow::{ExpectedNote, Guide};
+use docket_core::{Blocker, limits};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{self, Answer, ItemOut, ok};
+use crate::answer::{self, Answer, ItemOut, ok, page};
 use crate::app::Shared;
 use crate::extract::{ItemPath, Query};
 use crate::gate::Caller;
@@ -76,9 +76,13 @@ pub(crate) enum ProspectOut {
 
 /// Items with everything that keeps them from being handed out.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Reasons {
     /// The items.
     items: Vec<WhyOut>,
+    /// Where the next page begins; none on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
 }
 
 /// One item with everything that keeps it from being handed out.
@@ -101,6 +105,19 @@ pub(crate) struct WhyOut {
 pub(crate) struct ProjectQuery {
     /// In this project; in all where it is not said.
     pub(crate) project: Option<Slug>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhyQuery {
+    /// In this project; in all where it is not said.
+    project: Option<Slug>,
+    /// How many, from 1 to 200; 200 where it is not said.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<i64>,
+    /// Where the page begins: what the page before gave as `nextCursor`.
+    cursor: Option<String>,
 }
 
 /// Who is calling.
@@ -168,29 +185,29 @@ pub(crate) async fn standing(State(shared): answer::State, caller: Caller, ItemP
     responses((status = 200, description = "Every reason, with the act that would clear it", body = Reasons)),
 )]
 pub(crate) async fn why_item(State(shared): answer::State, caller: Caller, ItemPath(item): ItemPath) -> Answer {
-    let why = caller.engine.why(&ProjectRef::Any, Some(&item)).await?;
-    ok(&reasons(&shared, &caller, why).await)
+    let why = caller.engine.why(&ProjectRef::Any, &item).await?;
+    ok(&reasons(&shared, &caller, WhyPage { items: why, next: None }).await)
 }
 
 /// Say why nothing is ready
 #[utoipa::path(
-    get, path = "/why", tag = "queue", params(ProjectQuery),
+    get, path = "/why", tag = "queue", params(WhyQuery),
     responses((status = 200, description = "Open items, the oldest first, with every reason", body = Reasons)),
 )]
-pub(crate) async fn why(State(shared): answer::State, caller: Caller, Query(query): Query<ProjectQuery>) -> Answer {
+pub(crate) async fn why(State(shared): answer::State, caller: Caller, Query(query): Query<WhyQuery>) -> Answer {
     let project = shared.scope(&caller, query.project.as_ref()).await?;
-    let why = caller.engine.why(&project, None).await?;
+    let why = caller.engine.why_open(&project, page(query.limit, limits::PAGE)?, query.cursor.as_deref()).await?;
     ok(&reasons(&shared, &caller, why).await)
 }
 
-async fn reasons(shared: &Shared, caller: &Caller, why: Vec<Why>) -> Reasons {
-    let keys = shared.keys(&caller.engine, why.iter().map(|why| &why.item)).await;
+async fn reasons(shared: &Shared, caller: &Caller, page: WhyPage) -> Reasons {
+    let keys = shared.keys(&caller.engine, page.items.iter().map(|why| &why.item)).await;
     let out = |why: Why| WhyOut {
         item: ItemOut::listed(why.item, &keys),
         obstacles: why.obstacles,
         missing_notes: why.missing_notes,
     };
-    Reasons { items: why.into_iter().map(out).collect() }
+    Reasons { items: page.items.into_iter().map(out).collect(), next_cursor: page.next }
 }
 
 /// Say who is calling

@@ -13,6 +13,9 @@ use super::sessions;
 use super::statement::{NOW, Statement, each};
 use crate::script::Script;
 
+/// Work `r` that was begun and left, as its index spells it.
+const LEFT: &str = "(r.role = 1 AND r.fence > 0 AND r.offered)";
+
 /// Whether rows are locked as they are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Locking {
@@ -48,7 +51,7 @@ pub(super) fn add_of_project(
             among(script, wanted, ids)
         } else {
             let most = wanted.limit.saturating_add(1);
-            best(script, statement, wanted, most, ["free", "unblocked", "lapsed"], Locking::No)
+            best(script, statement, wanted, most, ["free", "unblocked", "left_there", "lapsed"], Locking::No)
         };
         statement.part("picked (id, rank, number, project_id)", &select);
         statement.ids("picked", "id", "rank, number, project_id", "picked");
@@ -95,10 +98,11 @@ pub(super) fn add_locks(script: &mut Script, statement: &mut Statement, scope: &
     statement.ids("mine", "id", "id", "mine");
     let Some(wanted) = &scope.candidates else { return };
     let most = wanted.limit;
-    let taken = best(script, statement, wanted, most, ["free", "unblocked", "lapsed"], Locking::SkipTaken);
+    let taken =
+        best(script, statement, wanted, most, ["free", "unblocked", "left_there", "lapsed"], Locking::SkipTaken);
     statement.part("taken (id, rank, number, project_id)", &taken);
     statement.ids("taken", "id", "rank, number, project_id", "taken");
-    let names = ["free_there", "unblocked_there", "lapsed_there"];
+    let names = ["free_there", "unblocked_there", "left_to_see", "lapsed_there"];
     let there = best(script, statement, wanted, most, names, Locking::No);
     statement.part("there (id, rank, number, project_id)", &there);
     statement.result("skipped", "(SELECT count(*) FROM there) > (SELECT count(*) FROM taken)");
@@ -131,7 +135,7 @@ fn add_held(script: &mut Script, statement: &mut Statement, scope: &Scope) -> bo
 fn add_busy(statement: &mut Statement) {
     statement.rows(
         "busy",
-        "json_build_array(i.id, i.touches, i.needs)",
+        "json_build_array(i.id, i.project_id, i.touches, i.needs)",
         &format!(
             "meant m JOIN items i ON i.project_id = m.id AND i.claimed_at IS NOT NULL \
              AND (i.touches <> '[]' OR i.needs <> '[]') AND (i.claim_expires_at IS NULL OR i.claim_expires_at > {NOW})"
@@ -145,27 +149,30 @@ fn among(script: &mut Script, wanted: &Candidates, ids: &[Uuid]) -> String {
     let ids = script.uuids(ids.iter().copied());
     format!(
         "SELECT r.id, r.rank, r.number, r.project_id FROM items r WHERE r.id = ANY({ids}) AND r.role <> {TERMINAL} AND {} AND {} \
-         AND {fits} ORDER BY r.rank, r.number, r.project_id",
+         AND {} AND {fits} ORDER BY r.rank, r.number, r.project_id",
         ready(wanted),
-        free(wanted)
+        free(wanted),
+        meant(wanted)
     )
 }
 
 /// Ready work, the best first, `most` of it.
 ///
 /// Where the whole project is meant, ready items without a claim come in order from their own index, and only as many as
-/// are wanted; to those come the claims that ran out. So neither live claims nor blocked items are ever looked at,
-/// however many there are. Beneath one item, its children or descendants are looked through.
+/// are wanted, and so does work that was begun and left; to those come the claims that ran out. So neither live claims nor
+/// blocked items are ever looked at, however many there are. Beneath one item, its children or descendants are looked
+/// through.
 fn best(
     script: &mut Script,
     statement: &mut Statement,
     wanted: &Candidates,
     most: usize,
-    [free_name, unblocked_name, lapsed_name]: [&str; 3],
+    [free_name, unblocked_name, left_name, lapsed_name]: [&str; 4],
     locking: Locking,
 ) -> String {
     let most = Script::limit(most);
     let fits = conditions(script, wanted);
+    let meant = meant(wanted);
     let (first, lock) = match locking {
         Locking::No => ("", ""),
         // What has to be waited for comes first: nobody waits while it holds ready work.
@@ -180,18 +187,25 @@ fn best(
     if let Some(beneath) = beneath(script, wanted) {
         let select = format!(
             "SELECT r.id, r.rank, r.number, r.project_id FROM items r WHERE {beneath} AND r.role <> {TERMINAL} \
-             AND r.project_id IN (SELECT id FROM meant) AND {} AND {} AND {fits} {end}",
+             AND r.project_id IN (SELECT id FROM meant) AND {} AND {} AND {meant} AND {fits} {end}",
             ready(wanted),
             free(wanted)
         );
         add(free_name, statement, &select);
     } else {
-        let mut ways = vec![(free_name, "r.offered AND r.holder IS NULL".to_owned())];
-        if !wanted.offered_only {
-            ways.push((unblocked_name, "NOT r.offered AND r.blockers = 0 AND r.holder IS NULL".to_owned()));
+        let mut ways = Vec::new();
+        if let Some(role) = wanted.role.map(Coded::code) {
+            ways.push((free_name, format!("r.role = {role} AND r.offered AND r.holder IS NULL")));
+            if !wanted.offered_only {
+                let unblocked = "NOT r.offered AND r.blockers = 0 AND r.holder IS NULL";
+                ways.push((unblocked_name, format!("r.role = {role} AND {unblocked}")));
+            }
+        }
+        if wanted.left {
+            ways.push((left_name, format!("{LEFT} AND r.holder IS NULL")));
         }
         let lapsed = if wanted.include_claimed { "true".to_owned() } else { format!("r.claim_expires_at <= {NOW}") };
-        ways.push((lapsed_name, format!("r.claimed_at IS NOT NULL AND {lapsed} AND {}", ready(wanted))));
+        ways.push((lapsed_name, format!("r.claimed_at IS NOT NULL AND {lapsed} AND {} AND {meant}", ready(wanted))));
         for (name, way) in ways {
             let select = format!(
                 "SELECT x.id, x.rank, x.number, x.project_id FROM meant m CROSS JOIN LATERAL ( \
@@ -220,9 +234,16 @@ fn free(wanted: &Candidates) -> String {
     }
 }
 
-/// What a candidate `r` must be, claims aside.
+/// Where a candidate `r` must stand.
+fn meant(wanted: &Candidates) -> String {
+    let role = wanted.role.map(|role| format!("r.role = {}", role.code()));
+    let ways: Vec<String> = role.into_iter().chain(wanted.left.then(|| LEFT.to_owned())).collect();
+    if ways.is_empty() { "false".to_owned() } else { format!("({})", ways.join(" OR ")) }
+}
+
+/// What else a candidate `r` must be, claims aside.
 fn conditions(script: &mut Script, wanted: &Candidates) -> String {
-    let mut fits = format!("r.role = {}", wanted.role.code());
+    let mut fits = "true".to_owned();
     // Writing into a String does not fail.
     if let Some(item_type) = &wanted.item_type {
         let item_type = script.text(item_type.as_str());

@@ -9,6 +9,9 @@ use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::script::Script;
 
+/// Work `r` that was begun and left, as its index spells it.
+const LEFT: &str = "(r.role = 1 AND r.fence > 0 AND r.offered = 1)";
+
 /// What concerns the project as a whole. Returns the parts whose items are shown.
 pub(super) fn add_of_project(
     script: &mut Script,
@@ -55,13 +58,13 @@ pub(super) fn add_of_project(
 fn add_busy(statement: &mut Statement) {
     let claims = |live: &str| {
         format!(
-            "SELECT i.id, i.touches, i.needs FROM meant m CROSS JOIN items i INDEXED BY items_busy \
+            "SELECT i.id, i.project_id, i.touches, i.needs FROM meant m CROSS JOIN items i INDEXED BY items_busy \
              ON i.project_id = m.id AND i.holder IS NOT NULL AND (i.touches <> '[]' OR i.needs <> '[]') AND {live}"
         )
     };
     statement.rows(
         "busy",
-        "json_array(hex(id), json(touches), json(needs))",
+        "json_array(hex(id), hex(project_id), json(touches), json(needs))",
         &format!(
             "({} UNION ALL {})",
             claims("i.claim_expires_at IS NULL"),
@@ -73,11 +76,13 @@ fn add_busy(statement: &mut Statement) {
 /// Ready work, the best first, one more than was asked for.
 ///
 /// Where the whole project is meant, ready items without a claim come in order from their own index, and only as many as
-/// are wanted; to those come the claims that ran out. So neither live claims nor blocked items are ever looked at,
-/// however many there are. Beneath one item, its children or descendants are looked through.
+/// are wanted, and so does work that was begun and left; to those come the claims that ran out. So neither live claims nor
+/// blocked items are ever looked at, however many there are. Beneath one item, its children or descendants are looked
+/// through.
 fn add_candidates(script: &mut Script, statement: &mut Statement, wanted: &Candidates) {
     let most = script.limit(wanted.limit.saturating_add(1));
     let fits = conditions(script, wanted);
+    let meant = meant(wanted);
     let ready = if wanted.offered_only { "r.offered = 1" } else { "(r.offered = 1 OR r.blockers = 0)" };
     // A claim without an expiry lives until it is released: no comparison with NULL holds.
     let free = if wanted.include_claimed { "1" } else { &format!("r.claim_expires_at <= {NOW}") };
@@ -86,22 +91,30 @@ fn add_candidates(script: &mut Script, statement: &mut Statement, wanted: &Candi
         let free = if wanted.include_claimed { "1" } else { &format!("(r.holder IS NULL OR {free})") };
         branches.push(format!(
             "SELECT r.id, r.rank, r.number, r.project_id FROM {beneath} \
-             WHERE r.project_id IN (SELECT id FROM meant) AND {ready} AND {free} AND {fits}"
+             WHERE r.project_id IN (SELECT id FROM meant) AND {ready} AND {free} AND {meant} AND {fits}"
         ));
     } else {
-        let offers: &[u8] = if wanted.offered_only { &[1] } else { &[1, 0] };
-        for offered in offers {
-            let unblocked = if *offered == 1 { "1" } else { "r.blockers = 0" };
+        let mut in_order = |index: &str, condition: &str| {
             branches.push(format!(
                 "SELECT i.id, i.rank, i.number, i.project_id FROM meant m CROSS JOIN items i ON i.pk IN ( \
-                    SELECT r.pk FROM items r INDEXED BY items_ready WHERE r.project_id = m.id AND r.offered = {offered} \
-                    AND {unblocked} AND r.holder IS NULL AND r.role <> {TERMINAL} AND {fits} \
-                    ORDER BY r.rank, r.number LIMIT {most})"
+                    SELECT r.pk FROM items r INDEXED BY {index} WHERE r.project_id = m.id AND {condition} \
+                    AND r.holder IS NULL AND {fits} ORDER BY r.rank, r.number LIMIT {most})"
             ));
+        };
+        if let Some(role) = wanted.role {
+            let of_role = format!("r.role = {} AND r.role <> {TERMINAL}", role.code());
+            in_order("items_ready", &format!("r.offered = 1 AND {of_role}"));
+            if !wanted.offered_only {
+                in_order("items_ready", &format!("r.offered = 0 AND r.blockers = 0 AND {of_role}"));
+            }
+        }
+        if wanted.left {
+            in_order("items_left", LEFT);
         }
         branches.push(format!(
             "SELECT r.id, r.rank, r.number, r.project_id FROM meant m CROSS JOIN items r INDEXED BY items_claimed \
-             ON r.project_id = m.id AND r.holder IS NOT NULL AND {free} WHERE {ready} AND {fits}"
+             ON r.project_id = m.id AND r.holder IS NOT NULL AND {free} \
+             WHERE {ready} AND {meant} AND {fits}"
         ));
     }
     statement.part(
@@ -114,9 +127,16 @@ fn add_candidates(script: &mut Script, statement: &mut Statement, wanted: &Candi
     statement.ids("picked", "id", "rank, number, project_id", "picked");
 }
 
-/// What a candidate `r` must be, claims aside.
+/// Where a candidate `r` must stand.
+fn meant(wanted: &Candidates) -> String {
+    let role = wanted.role.map(|role| format!("r.role = {}", role.code()));
+    let ways: Vec<String> = role.into_iter().chain(wanted.left.then(|| LEFT.to_owned())).collect();
+    if ways.is_empty() { "0".to_owned() } else { format!("({})", ways.join(" OR ")) }
+}
+
+/// What else a candidate `r` must be, claims aside.
 fn conditions(script: &mut Script, wanted: &Candidates) -> String {
-    let mut fits = format!("r.role = {}", wanted.role.code());
+    let mut fits = "1".to_owned();
     // Writing into a String does not fail.
     if let Some(item_type) = &wanted.item_type {
         let item_type = script.text(item_type.as_str());

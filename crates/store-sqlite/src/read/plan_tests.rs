@@ -78,7 +78,8 @@ fn id() -> ItemId {
 
 fn wanted() -> Candidates {
     Candidates {
-        role: Role::Queue,
+        role: Some(Role::Queue),
+        left: false,
         parent: None,
         under: None,
         tags: Vec::new(),
@@ -184,6 +185,11 @@ async fn candidates_come_in_order_from_their_index() {
     for (what, wanted) in [
         ("plain", wanted()),
         ("after", Candidates { after: Some((1, 2, ProjectId::from_uuid(Uuid::max()))), ..wanted() }),
+        ("left too", Candidates { left: true, ..wanted() }),
+        (
+            "left too, after",
+            Candidates { left: true, after: Some((1, 2, ProjectId::from_uuid(Uuid::max()))), ..wanted() },
+        ),
         ("claimed too", Candidates { include_claimed: true, ..wanted() }),
         ("unblocked", Candidates { offered_only: false, ..wanted() }),
         ("type and tags", Candidates { item_type: Name::parse("bug").ok(), tags: vec![tag], ..wanted() }),
@@ -195,8 +201,12 @@ async fn candidates_come_in_order_from_their_index() {
             let scope = Scope { project, candidates: Some(wanted.clone()), ..Scope::default() };
             planner.assert_searches(what, load(&planner, &scope)).await;
             let steps = planner.steps(load(&planner, &scope)).await;
-            let by_rank =
-                |step: &str| step.contains("COVERING INDEX items_ready (project_id=? AND role=? AND offered=?");
+            let by_rank = |step: &str| {
+                step.contains("COVERING INDEX items_ready (project_id=? AND role=? AND offered=?")
+                    || step.contains("INDEX items_left (project_id=?")
+            };
+            let left = steps.iter().any(|(_, step)| step.contains("items_left"));
+            assert_eq!(left, wanted.left, "{what}: {steps:#?}");
             let ordered: Vec<i64> = steps.iter().filter(|(_, step)| by_rank(step)).map(|(part, _)| *part).collect();
             assert!(ordered.is_empty() == beneath, "{what}: {steps:#?}");
             let sorts = |(part, step): &(i64, String)| ordered.contains(part) && step.contains("TEMP B-TREE");

@@ -61,7 +61,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let context = session.engine.context(&scope, &item).await?;
     let edges = session.engine.dependencies(&scope, &item, false).await?;
     let (_, notes) = session.engine.notes_of(&scope, &item).await?;
-    let reasons = session.engine.why(&scope, Some(&item)).await?;
+    let reasons = session.engine.why(&scope, &item).await?;
     let obstacles: Vec<Obstacle> = reasons.into_iter().flat_map(|why| why.obstacles).collect();
     let includes = Includes { links: true, ..Includes::default() };
     let dossier = session.engine.dossier(&scope, &item, includes).await?;

@@ -49,7 +49,7 @@ pub struct Seen {
     subtree: Packed,
     held: Packed,
     picked: Packed,
-    busy: Vec<(ItemId, Vec<Name>, Vec<Name>)>,
+    busy: Vec<(ItemId, ProjectId, Vec<Name>, Vec<Name>)>,
     waits_cut: Flag,
     wait_edges: WaitEdges,
     wait_children: Packed,
@@ -88,7 +88,8 @@ impl Seen {
         slice.subtree = capped(self.subtree, around.subtree);
         slice.held = self.held.0;
         slice.candidates = capped(self.picked, scope.candidates.as_ref().map(|wanted| wanted.limit));
-        slice.busy = self.busy.into_iter().map(|(item, touches, needs)| Busy { item, touches, needs }).collect();
+        let busy = self.busy.into_iter();
+        slice.busy = busy.map(|(item, project, touches, needs)| Busy { item, project, touches, needs }).collect();
         slice.degrees = self.degrees.into_iter().collect();
         slice.component = Capped { rows: models(self.component), truncated: self.component_cut.0 };
         slice.keys = models(self.keys).into_iter().map(|stored: StoredKey| (stored.key.id, stored)).collect();

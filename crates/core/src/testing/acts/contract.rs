@@ -9,14 +9,22 @@ use crate::error::Error;
 use crate::model::{Authority, CriterionId, ItemRef, Text, Url};
 use crate::testing::name;
 
-/// Criteria of every sort: some the agent's, some a person's, some soft; two that say the same from brief to brief.
+/// Criteria of every sort: some the agent's, some a check's, some a person's, some soft; two that say the same from brief to
+/// brief, and longer lists that say known ones anew, by their names.
 fn criteria(count: u8) -> Vec<NewCriterion> {
     let line = |index: u8| {
-        let text = Text::parse(&format!("line {}", if index < 2 { index } else { index + count })).expect("a text");
+        let anew = count >= 5;
+        let text = match (anew, index) {
+            (true, _) => format!("said anew {}", index + count),
+            (false, 0 | 1) => format!("line {index}"),
+            (false, _) => format!("line {}", index + count),
+        };
+        let verifiers = [Authority::Agent, Authority::Check, Authority::Human];
         NewCriterion {
-            verifier: Some(if index % 3 == 2 { Authority::Human } else { Authority::Agent }),
+            id: anew.then(|| CriterionId(u32::from(index) + 1)),
+            verifier: Some(verifiers[usize::from(index) % verifiers.len()]).filter(|_| !anew || index % 2 == 0),
             hard: Some(index % 4 != 3),
-            ..NewCriterion::saying(text)
+            ..NewCriterion::saying(Text::parse(&text).expect("a text"))
         }
     };
     (0..count % 5).map(line).collect()

@@ -38,14 +38,9 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     fields.end()?;
     let engine = session.engine();
     let query = |role| NextQuery {
-        project: session.project().clone(),
-        role,
-        parent: None,
+        role: Some(role),
         under: plan.clone(),
-        tags: Vec::new(),
-        item_type: None,
-        include_claimed: false,
-        limit: limits::PAGE,
+        ..NextQuery::of(session.project().clone(), limits::PAGE)
     };
     let ready = engine.next(&query(Role::Queue), None).await?;
     // Work that somebody began and left is to be had again.

@@ -84,15 +84,20 @@ fn line(refusal: &Refusal) -> String {
             let shown = refusal.unproved.iter();
             let shown = shown.map(|one| format!("{} ({}, {})", one.id, one.verifier, one.status.as_str()));
             let what = if refusal.reason == Some(Reason::NotYours) {
-                "for a person to sign off"
+                "for a person to decide"
             } else {
                 "acceptance criteria not shown"
             };
             format!("{what}: {}", some(shown, refusal.unproved.len()))
         }
-        Gate::Transition | Gate::Ownership | Gate::Dependencies | Gate::Notes | Gate::Criteria | Gate::Checks => {
-            refusal.message.clone()
-        }
+        Gate::Transition
+        | Gate::Ownership
+        | Gate::Dependencies
+        | Gate::Notes
+        | Gate::Criteria
+        | Gate::Checks
+        | Gate::Question
+        | Gate::Review => refusal.message.clone(),
     }
 }
 
@@ -102,9 +107,14 @@ fn remedy(refusal: &Refusal) -> &str {
         Gate::Criteria if refusal.reason == Some(Reason::NotYours) => {
             "hand it over with task {action:\"ask\"}, or flag it with needsAttention"
         }
-        Gate::Transition | Gate::Ownership | Gate::Dependencies | Gate::Notes | Gate::Criteria | Gate::Checks => {
-            &refusal.remedy
-        }
+        Gate::Transition
+        | Gate::Ownership
+        | Gate::Dependencies
+        | Gate::Notes
+        | Gate::Criteria
+        | Gate::Checks
+        | Gate::Question
+        | Gate::Review => &refusal.remedy,
     }
 }
 

@@ -36,7 +36,8 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
         preview,
     };
     let request = request_id(&mut fields)?;
-    let finished = session.engine().run(session.call(None, request), finish).await?;
+    let end = || session.engine().run(session.call(None, request.clone()), finish.clone());
+    let finished = session.with_sign_off(session.project(), &task, end).await?;
     let dossier = read(session, session.project(), &task, &include).await?;
     let action = if preview { "preview" } else { "apply" };
     Ok(Answer::of(&packet::finish(action, &dossier, &finished, &proved, &include)))

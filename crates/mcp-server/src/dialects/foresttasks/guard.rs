@@ -1,7 +1,7 @@
 //! The guard: what keeps a task and who is on it, in every answer about one. Two voices: one for reads, which has the title;
 //! one for packets, which has nothing that anybody wrote.
 
-use docket_core::contract::Verdict;
+use docket_core::contract::{Verdict, unattested};
 use docket_core::model::{Authority, Standing, Timestamp};
 use docket_core::query::Dossier;
 use docket_core::readiness::What;
@@ -95,5 +95,7 @@ fn human_requests(dossier: &Dossier) -> Value {
         criterion.hard && criterion.verifier == Authority::Human && criterion.status != Standing::Pass
     });
     let unsigned = unsigned.map(|criterion| json!({ "kind": "criterion", "criterionId": criterion.id }));
-    question.into_iter().chain(unsigned).collect()
+    let checks = dossier.brief.as_ref().map_or(&[][..], |brief| brief.checks.as_slice());
+    let unattested = unattested(checks).into_iter().map(|(index, _)| json!({ "kind": "check", "check": index }));
+    question.into_iter().chain(unsigned).chain(unattested).collect()
 }

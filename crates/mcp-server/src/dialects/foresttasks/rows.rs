@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use docket_core::contract::{is_complete, score};
-use docket_core::model::{Inbox, Item, Key, KeyPrefix, ProjectId, Slug, Timestamp};
+use docket_core::model::{Inbox, Item, ItemId, Key, KeyPrefix, ProjectId, Slug, Timestamp};
+use docket_core::query::Moot;
 use docket_core::{Error, Invalid, Reason, echo, limits};
 use serde_json::{Map, Value, json};
 
@@ -13,7 +14,7 @@ use crate::session::Session;
 pub(super) const MOST: usize = limits::PAGE;
 
 /// Fields that no projection leaves out: which task it is, where it stands, and what keeps it.
-const ALWAYS: &[&str] = &["id", "status", "blocked", "moot", "needsAttention", "openQuestion"];
+const ALWAYS: &[&str] = &["id", "status", "blocked", "superseded", "duplicate", "needsAttention", "openQuestion"];
 
 /// Fields that a projection may ask for.
 const FIELDS: &[&str] = &[
@@ -28,7 +29,8 @@ const FIELDS: &[&str] = &[
     "assignee",
     "labels",
     "blocked",
-    "moot",
+    "superseded",
+    "duplicate",
     "needsAttention",
     "needsAttentionReason",
     "openQuestion",
@@ -61,25 +63,35 @@ pub(super) struct Shown {
     pub(super) only: Option<Vec<&'static str>>,
 }
 
-/// What projects are called.
+/// What rows say beside the tasks themselves: what projects are called, and which tasks other work has made redundant.
 #[derive(Clone, Debug)]
-pub(super) struct Names(BTreeMap<ProjectId, (Slug, KeyPrefix)>);
+pub(super) struct Names {
+    projects: BTreeMap<ProjectId, (Slug, KeyPrefix)>,
+    moot: BTreeMap<ItemId, Moot>,
+}
 
 impl Names {
     /// The names of all projects that the caller may see.
     pub(super) async fn load(session: &Session) -> Result<Self, Error> {
         let projects = session.engine().projects().await?;
-        Ok(Self(projects.into_iter().map(|project| (project.id, (project.slug, project.prefix))).collect()))
+        let projects = projects.into_iter().map(|project| (project.id, (project.slug, project.prefix))).collect();
+        Ok(Self { projects, moot: BTreeMap::new() })
+    }
+
+    /// The same, for rows of these tasks.
+    pub(super) async fn of<'i>(session: &Session, items: impl Iterator<Item = &'i Item>) -> Result<Self, Error> {
+        let moot = session.engine().moot(items).await?;
+        Ok(Self { moot, ..Self::load(session).await? })
     }
 
     /// The key of a task.
     pub(super) fn key(&self, item: &Item) -> Option<Key> {
-        self.0.get(&item.project).map(|(_, prefix)| Key { prefix: prefix.clone(), number: item.number })
+        self.projects.get(&item.project).map(|(_, prefix)| Key { prefix: prefix.clone(), number: item.number })
     }
 
     /// The slug of a task's project.
     pub(super) fn slug(&self, item: &Item) -> Option<&Slug> {
-        self.0.get(&item.project).map(|(slug, _)| slug)
+        self.projects.get(&item.project).map(|(slug, _)| slug)
     }
 
     /// The slugs of these tasks' projects, by id.
@@ -114,7 +126,9 @@ pub(super) fn row(item: &Item, names: &Names, now: Timestamp, shown: &Shown) -> 
     put("assignee", usual("assignee"), json!(item.live_claim(now).map(|claim| &claim.holder)));
     put("labels", usual("labels"), some(&item.tags));
     put("blocked", true, json!(item.derived.blockers > 0));
-    put("moot", true, yes(item.derived.moot > 0));
+    let moot = names.moot.get(&item.id).copied().unwrap_or_default();
+    put("superseded", true, yes(moot.superseded));
+    put("duplicate", true, yes(moot.duplicate));
     put("needsAttention", true, yes(item.attention.is_some()));
     put("needsAttentionReason", asked("needsAttentionReason"), json!(item.attention));
     put("openQuestion", true, yes(item.derived.inbox.has(Inbox::QUESTION)));
@@ -133,7 +147,7 @@ pub(super) fn row(item: &Item, names: &Names, now: Timestamp, shown: &Shown) -> 
 
 /// One task, as an answer to a write tells it.
 pub(super) async fn written(session: &Session, item: &Item) -> Result<Value, Error> {
-    let names = Names::load(session).await?;
+    let names = Names::of(session, std::iter::once(item)).await?;
     // The claim of what was just written is told by reads; its time is not known here.
     let mut row = row(item, &names, Timestamp::MAX, &Shown::default());
     // An answer to a write has no long texts to score by.

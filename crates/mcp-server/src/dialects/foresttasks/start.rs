@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use docket_core::command::{Begin, ClaimNext, Held, Started, Wanted};
-use docket_core::model::{ItemId, ItemRef, Name, RequestId, Role, Tag, Ttl};
+use docket_core::model::{ItemId, ItemRef, Name, RequestId, Tag, Ttl};
 use docket_core::query::NextQuery;
 use docket_core::store::ProjectRef;
 use docket_core::{Error, Reason};
@@ -65,7 +65,9 @@ pub(super) async fn call(session: &Session, parents: &ParentMemory, mut fields: 
             (Some(claimed), Some(taken))
         }
         (None, mode) => {
-            let places = session.engine().projects_to_work_in(named.as_deref(), session.project()).await;
+            let agent = session.agent(search.capabilities.clone());
+            let (engine, tags) = (session.engine(), search.tags.clone());
+            let places = engine.projects_to_work_in(named.as_deref(), session.project(), agent, tags).await;
             let places = places.map_err(at_project)?;
             match mode {
                 Mode::Read => (best(session, &places, &search).await?, None),
@@ -84,48 +86,37 @@ pub(super) async fn call(session: &Session, parents: &ParentMemory, mut fields: 
     Ok(Answer::of(&packet::start(word, &dossier, taken.as_ref(), context, &sections)))
 }
 
-/// Claims the best ready task; where there is none, one that somebody began and left.
+/// Claims the best task that can be had, whether nobody began it or somebody left it.
 async fn take(session: &Session, places: &[ProjectRef], search: &Search) -> Result<Option<Taken>, Error> {
-    let ready = Wanted { start: true, ..wanted(search) };
-    let left = Wanted { role: Role::Work, abandoned: true, start: true, ..wanted(search) };
+    let (tags, capabilities) = (search.tags.clone(), search.capabilities.clone());
+    let wanted = Wanted { tags, capabilities, start: true, ..Wanted::default() };
     let mut reused = None;
-    for wanted in [ready, left] {
-        for project in places {
-            let command = ClaimNext { project: project.clone(), wanted: wanted.clone(), ttl: search.ttl };
-            let offer = match session.engine().run(session.call(None, search.request.clone()), command).await {
-                Ok(offer) => offer,
-                // The same request found its task elsewhere the first time: there its answer is kept.
-                Err(error) if error.reason == Reason::RequestIdReused => {
-                    reused = Some(error);
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            if let Some(held) = offer.held {
-                let started = offer.started.map(|started| *started);
-                return Ok(Some(Taken { held: *held, started, auto_released: offer.auto_released }));
+    for project in places {
+        let command = ClaimNext { project: project.clone(), wanted: wanted.clone(), ttl: search.ttl };
+        let offer = match session.engine().run(session.call(None, search.request.clone()), command).await {
+            Ok(offer) => offer,
+            // The same request found its task elsewhere the first time: there its answer is kept.
+            Err(error) if error.reason == Reason::RequestIdReused => {
+                reused = Some(error);
+                continue;
             }
+            Err(error) => return Err(error),
+        };
+        if let Some(held) = offer.held {
+            let started = offer.started.map(|started| *started);
+            return Ok(Some(Taken { held: *held, started, auto_released: offer.auto_released }));
         }
     }
     reused.map_or(Ok(None), Err)
-}
-
-fn wanted(search: &Search) -> Wanted {
-    Wanted { tags: search.tags.clone(), capabilities: search.capabilities.clone(), ..Wanted::default() }
 }
 
 /// The task that would be claimed, looked at only.
 async fn best(session: &Session, places: &[ProjectRef], search: &Search) -> Result<Option<ItemRef>, Error> {
     for project in places {
         let query = NextQuery {
-            project: project.clone(),
-            role: Role::Queue,
-            parent: None,
-            under: None,
             tags: search.tags.clone(),
-            item_type: None,
-            include_claimed: false,
-            limit: 1,
+            agent: Some(session.agent(search.capabilities.clone())),
+            ..NextQuery::of(project.clone(), 1)
         };
         let found = session.engine().next(&query, None).await?.items.into_iter().next();
         if let Some(ready) = found {

@@ -1,8 +1,8 @@
 //! `task`: writes on one task: make, change, move, close with everything beneath, ask and answer.
 
 use docket_core::command::{
-    Advance, Applied, Ask, Asked, Change, CloseOutcome, CloseTree, Create, Edit, EndQuestion, MoveRequest, MoveResult,
-    Patch, What,
+    Advance, Applied, Arrange, Ask, Asked, CloseOutcome, CloseTree, Create, Edit, EndQuestion, MoveRequest, MoveResult,
+    What,
 };
 use docket_core::engine::Call;
 use docket_core::model::{ItemRef, Name, QuestionId, Text};
@@ -160,15 +160,11 @@ async fn move_to(session: &Session, call: Call, mut fields: Fields) -> Result<An
     let task = need_task(&mut fields, "id")?;
     let target = fields.need("status", status)?;
     let rank: Option<i32> = number(&mut fields, "rank")?;
-    // To give a task another place in its column is not to move it.
-    let stays = rank.is_some() && look(session, &task).await?.item.status == target;
-    let moved = if stays { None } else { Some(advance(session, call.clone(), &task, &target).await?) };
-    if rank.is_some() {
-        let position = rank.map_or(Change::Keep, Change::Set);
-        let place = Patch { position, ..Patch::of(task.clone()) };
-        let edit = Edit { project: session.project().clone(), patches: vec![place], atomic: true };
-        session.engine().run(call, edit).await?;
-    }
+    let make = || put(session, call.clone(), &task, &target, rank);
+    let moved = match session.with_sign_off(session.project(), &task, make).await {
+        Ok(moved) => moved,
+        Err(error) => return Err(no_status(session, &task, &target, error).await),
+    };
     let dossier = look(session, &task).await?;
     let mut told = Map::new();
     told.insert("taskId".to_owned(), json!(dossier.item.id));
@@ -185,28 +181,43 @@ async fn move_to(session: &Session, call: Call, mut fields: Fields) -> Result<An
     Ok(Answer::of(&told))
 }
 
-async fn advance(session: &Session, call: Call, task: &ItemRef, target: &Name) -> Result<Box<Applied>, Error> {
+/// Moves a task, with its place in the column where that is said: one unit either way.
+async fn put(
+    session: &Session,
+    call: Call,
+    task: &ItemRef,
+    target: &Name,
+    rank: Option<i32>,
+) -> Result<Option<Box<Applied>>, Error> {
+    let (project, engine) = (session.project().clone(), session.engine());
+    if let Some(position) = rank {
+        let arrange = Arrange { project, item: task.clone(), status: target.clone(), position };
+        return engine.run(call, arrange).await.map(|arranged| arranged.moved);
+    }
     let moves = vec![MoveRequest::of(task.clone(), Target::Status(target.clone()))];
-    let advance = Advance { project: session.project().clone(), moves, atomic: true };
-    let error = match session.engine().run(call, advance).await.map(|advanced| advanced.results.into_iter().next()) {
-        Ok(Some(MoveResult::Applied(applied))) => return Ok(applied),
-        Ok(Some(MoveResult::Refused(refused))) => refused.error,
-        Ok(None) => Error::not_found("nothing was moved"),
-        Err(error) => error,
-    };
+    let advance = Advance { project, moves, atomic: true };
+    match engine.run(call, advance).await?.results.into_iter().next() {
+        Some(MoveResult::Applied(applied)) => Ok(Some(applied)),
+        Some(MoveResult::Refused(refused)) => Err(refused.error),
+        None => Err(Error::not_found("nothing was moved")),
+    }
+}
+
+/// A word that is no status breaks no rule: it is a slip.
+async fn no_status(session: &Session, task: &ItemRef, target: &Name, error: Error) -> Error {
     let no_move =
         error.code == Code::RuleBlocked && error.refusals.iter().any(|refusal| refusal.gate == Gate::Transition);
-    if no_move {
-        // A word that is no status breaks no rule: it is a slip.
-        let workflow = &look(session, task).await?.project.workflow;
-        if workflow.status(target).is_none() {
-            let known: Vec<&str> = workflow.statuses.iter().map(|status| status.name.as_str()).collect();
-            let message =
-                format!("status must be one of {}, not \"{}\"", known.join(", "), docket_core::echo(target.as_str()));
-            return Err(Error::validation(Reason::UnknownValue, message).at("status"));
-        }
+    if !no_move {
+        return error;
     }
-    Err(error)
+    let Ok(dossier) = look(session, task).await else { return error };
+    let workflow = &dossier.project.workflow;
+    if workflow.status(target).is_some() {
+        return error;
+    }
+    let known: Vec<&str> = workflow.statuses.iter().map(|status| status.name.as_str()).collect();
+    let message = format!("status must be one of {}, not \"{}\"", known.join(", "), docket_core::echo(target.as_str()));
+    Error::validation(Reason::UnknownValue, message).at("status")
 }
 
 async fn cascade_close(session: &Session, call: Call, mut fields: Fields) -> Result<Answer, Error> {

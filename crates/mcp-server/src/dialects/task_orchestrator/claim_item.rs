@@ -213,7 +213,7 @@ fn read_selector(field: &str, selector: Value, ttl: Option<Ttl>) -> Result<Claim
             .at(field)
     })?;
     let wanted = Wanted {
-        role: read.parsed("role", role_of(OPEN))?.unwrap_or(Role::Queue),
+        role: Some(read.parsed("role", role_of(OPEN))?.unwrap_or(Role::Queue)),
         parent: read.parsed("parentId", item_ref)?,
         under: None,
         tags: read.split_some("tags", tag)?.unwrap_or_default(),
@@ -321,7 +321,12 @@ async fn next(
         ClaimRow { key, title: Some(item.title.to_string()), ..held_row(*held) }
     } else {
         // One is enough to know that there are some.
-        let open = Filter { project: session.project().clone(), roles: vec![role], limit: 1, ..Filter::default() };
+        let open = Filter {
+            project: session.project().clone(),
+            roles: role.into_iter().collect(),
+            limit: 1,
+            ..Filter::default()
+        };
         let none = session.engine().find(&open).await?.items.is_empty();
         let outcome = if none { "queue_empty" } else { "none_eligible" };
         ClaimRow { outcome, kind: Some(Kind::Transient), ..ClaimRow::default() }

@@ -92,7 +92,9 @@ pub(super) fn move_text(error: &Error) -> String {
 pub(super) fn refusal_text(refusals: &[Refusal]) -> String {
     let said = |refusal: &Refusal| match refusal.gate {
         Gate::Notes | Gate::Criteria | Gate::Checks => format!("Gate check failed: {}", refusal.message),
-        Gate::Transition | Gate::Ownership | Gate::Dependencies | Gate::Descendants => sentence(&refusal.message),
+        Gate::Transition | Gate::Ownership | Gate::Dependencies | Gate::Descendants | Gate::Question | Gate::Review => {
+            sentence(&refusal.message)
+        }
     };
     refusals.iter().map(said).collect::<Vec<_>>().join("; ")
 }

@@ -79,14 +79,10 @@ struct Shown<'a> {
 pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Answer, Error> {
     let mut fields = Fields::open(arguments, KNOWN)?;
     let query = NextQuery {
-        project: session.project().clone(),
-        role: fields.parsed("role", role_of(OPEN))?.unwrap_or(Role::Queue),
+        role: Some(fields.parsed("role", role_of(OPEN))?.unwrap_or(Role::Queue)),
         parent: fields.parsed("parentId", item_ref)?,
-        under: None,
-        tags: Vec::new(),
-        item_type: None,
         include_claimed: fields.flag("includeClaimed")?.unwrap_or(false),
-        limit: limit(&mut fields)?,
+        ..NextQuery::of(session.project().clone(), limit(&mut fields)?)
     };
     let details = fields.flag("includeDetails")?.unwrap_or(false);
     let with_ancestors = fields.flag("includeAncestors")?.unwrap_or(false);

@@ -1,7 +1,7 @@
 //! What was done lately, the newest first, without the texts.
 
 use docket_core::Error;
-use docket_core::model::Timestamp;
+use docket_core::model::{Event, Timestamp};
 use docket_core::query::Activity;
 use docket_core::store::EventFilter;
 use serde_json::{Map, Value, json};
@@ -29,12 +29,16 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
         project,
         after: since.and_then(|since| if let Since::Number(number) = since { Some(number) } else { None }),
         since: since.and_then(|since| if let Since::Time(time) = since { Some(time) } else { None }),
-        newest_first: true,
+        // Whoever goes on from an earlier read is shown what follows it, so that the next read passes over nothing.
+        newest_first: since.is_none(),
         limit: MOST,
         ..EventFilter::default()
     };
     let page = session.engine().event_list(&filter, None).await?;
-    let rows = page.events.iter().map(|event| {
+    let mut events: Vec<&Event> = page.events.iter().collect();
+    events.sort_by_key(|event| std::cmp::Reverse(event.seq));
+    let rows = events.iter().map(|event| {
+        let event: &Event = event;
         let mut row = json!(Activity::from(event));
         if let (Some(row), Some(item)) = (row.as_object_mut(), event.item) {
             row.insert("taskId".to_owned(), json!(item));
@@ -45,9 +49,14 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
     answer.insert("activity".to_owned(), Value::Array(rows.collect()));
     if page.next.is_some() {
         answer.insert("truncated".to_owned(), json!(true));
-        answer.insert("hint".to_owned(), json!("older ones were left out: ask with a later since"));
+        let hint = if since.is_some() {
+            "later ones were left out: ask again with since set to this readToken"
+        } else {
+            "older ones were left out: ask with since set to an earlier time"
+        };
+        answer.insert("hint".to_owned(), json!(hint));
     }
-    let newest = page.events.first().map(|event| event.seq);
+    let newest = events.first().map(|event| event.seq);
     let given = filter.after;
     if let Some(number) = newest.or(given) {
         answer.insert("readToken".to_owned(), json!(number.to_string()));

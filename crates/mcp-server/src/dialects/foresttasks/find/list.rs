@@ -68,7 +68,7 @@ async fn filter(
 }
 
 async fn told(session: &Session, found: &Found, shown: &Shown) -> Result<Answer, Error> {
-    let names = Names::load(session).await?;
+    let names = Names::of(session, found.items.iter()).await?;
     let tasks: Vec<Value> = found.items.iter().map(|item| Value::Object(row(item, &names, found.now, shown))).collect();
     let mut answer = Map::new();
     answer.insert("total".to_owned(), json!(found.total));

@@ -27,7 +27,7 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
     beneath.retain(|item| item.depth <= deepest && item.id != root.id);
     let cut = (beneath.len() + 1).saturating_sub(MOST);
     beneath.truncate(MOST - 1);
-    let names = Names::load(session).await?;
+    let names = Names::of(session, beneath.iter().copied().chain([root])).await?;
     let shown = Shown { full, only: None };
     let mut children: BTreeMap<ItemId, Vec<&Item>> = BTreeMap::new();
     for item in &beneath {
@@ -38,10 +38,16 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
     let node = |item: &Item| row(item, &names, seen.now, &shown);
     let mut answer = Map::new();
     answer.insert("tree".to_owned(), nested(root, &children, &node));
-    answer.insert("total".to_owned(), json!(beneath.len() + 1 + cut));
-    say_cut(&mut answer, cut as u64);
     if seen.subtree.truncated {
+        // How many there are is not known, nor how many of those that were not seen lie as deep as was asked for.
         answer.insert("truncated".to_owned(), json!(true));
+        let most = limits::SUBTREE;
+        let hint =
+            format!("more than {most} tasks lie beneath: ask for the trees of its subtasks, or for less with maxDepth");
+        answer.insert("hint".to_owned(), json!(hint));
+    } else {
+        answer.insert("total".to_owned(), json!(beneath.len() + 1 + cut));
+        say_cut(&mut answer, cut as u64);
     }
     if full {
         answer.insert("labels".to_owned(), names.labels(std::iter::once(root)));

@@ -1,0 +1,76 @@
+//! Ends: a tree that is closed by its gates, a status with a place, and which gate says no.
+
+use docket_core::command::{Arrange, CloseTree, NewItem, Parent, What};
+use docket_core::model::{Role, Trigger};
+use docket_core::testing::{World, name, title};
+use docket_core::workflow::{Target, Workflow};
+use docket_core::{Error, Gate};
+
+use crate::scene::Scene;
+use crate::words::line;
+
+fn gates(error: &Error) -> Vec<Gate> {
+    error.refusals.iter().map(|refusal| refusal.gate).collect()
+}
+
+#[test]
+fn a_tree_is_closed_in_order_each_by_its_own_gates() {
+    let mut scene = Scene::with_schema(Workflow::standard(), &[("proof", Role::Queue)]);
+    let root = scene.item("root");
+    let (first, second) = (scene.child(root, "first"), scene.child(root, "second"));
+    scene.link(second, first, None);
+    let parent = Some(Parent::Existing(root.into()));
+    let owing = NewItem { parent, item_type: Some(name("job")), ..NewItem::titled(title("owing")) };
+    let owing = scene.create(owing).expect("an item");
+    let close = || CloseTree { project: World::project(), what: What::Tree(root.into()), cancel: false };
+    let call = scene.world.call(None);
+    let closed = scene.world.run(&call, &close()).expect("an answer");
+    let role = |scene: &Scene, id| scene.get(id).role;
+    assert_eq!(closed.results.len(), 4, "{closed:?}");
+    assert_eq!([role(&scene, first), role(&scene, second)], [Role::Terminal; 2], "blockers first");
+    assert!(scene.get(owing).role.is_open() && scene.get(root).role.is_open(), "its note is missing: {closed:?}");
+    let cancel = CloseTree { cancel: true, ..close() };
+    scene.world.run(&call, &cancel).expect("given up");
+    assert_eq!([role(&scene, owing), role(&scene, root)], [Role::Terminal; 2]);
+    scene.world.check();
+}
+
+#[test]
+fn a_status_and_a_place_are_one_unit() {
+    let mut scene = Scene::new(Workflow::standard());
+    let item = scene.item("one");
+    scene.criteria(item, vec![line("a")]);
+    let arrange = |status: &str, position| Arrange {
+        project: World::project(),
+        item: item.into(),
+        status: name(status),
+        position,
+    };
+    let call = scene.world.call(Some("ann"));
+    let stays = scene.world.run(&call, &arrange("backlog", 3)).expect("a place");
+    assert_eq!((stays.moved, scene.get(item).position), (None, Some(3)));
+    let moved = scene.world.run(&call, &arrange("in_progress", 4)).expect("a move");
+    assert_eq!(moved.moved.map(|moved| moved.to_role), Some(Role::Work));
+    let refused = scene.world.run(&call, &arrange("in_review", 5)).expect_err("nothing is shown");
+    assert_eq!(gates(&refused), [Gate::Criteria]);
+    assert_eq!((scene.get(item).role, scene.get(item).position), (Role::Work, Some(4)), "neither was done");
+    scene.world.check();
+}
+
+#[test]
+fn what_needs_review_and_what_waits_for_an_answer_are_told_apart_from_no_such_move() {
+    let mut scene = Scene::new(Workflow::foresttasks());
+    let item = scene.item("one");
+    let to = |status: &str| Target::Status(name(status));
+    for target in [Target::Trigger(Trigger::Complete), to("done")] {
+        let refused = scene.advance_by(item, target, None, None).expect_err("not reviewed");
+        assert_eq!(gates(&refused), [Gate::Review], "{refused:?}");
+    }
+    for status in ["in_review", "shipped"] {
+        let refused = scene.advance_by(item, to(status), None, None).expect_err("no such move");
+        assert_eq!(gates(&refused), [Gate::Transition], "{refused:?}");
+    }
+    scene.ask(item, "ann").expect("a question");
+    let refused = scene.advance(item, Trigger::Start).expect_err("it waits");
+    assert_eq!(gates(&refused), [Gate::Question]);
+}
