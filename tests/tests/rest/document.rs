@@ -145,6 +145,7 @@ fn prepare(web: &Web, method: &str, path: &str) {
             web.post("/items/DEFA-1/links", &json!({"links": [link]})).with(201);
         }
         ("post", "/items/{id}/begin" | "/items/{id}/finish" | "/items/{id}/transitions") => {
+            settle(web);
             withdraw(web);
             web.post("/items/DEFA-1/transitions", &json!({"trigger": "reopen"}));
         }
@@ -207,6 +208,18 @@ fn fresh(web: &Web) {
     }
     web.post("/items/DEFA-1/transitions", &json!({"trigger": "reopen"}));
     web.post("/items/DEFA-1/transitions", &json!({"status": "queue"}));
+}
+
+/// Waits until no check of the first item waits or runs: what an example handed in closes by itself meanwhile.
+fn settle(web: &Web) {
+    for _ in 0..200 {
+        let runs = web.get("/items/DEFA-1/runs").with(200);
+        let open = |run: &Value| run["state"] == "queued" || run["state"] == "running";
+        if !runs["runs"].as_array().is_some_and(|runs| runs.iter().any(open)) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
 }
 
 /// Takes back what is asked of the first item.

@@ -152,11 +152,14 @@ fn a_runner_that_could_not_for_the_moment_tries_again_and_others_need_not_wait()
     };
     let now = scene.world.now;
     let waits = tried(&mut scene, &run, outage(None));
-    let until = Some(later(&scene, limits::RUN_PAUSE_MS));
-    assert_eq!((waits.state, &waits.declined), (RunState::Queued, &vec![Declined { runner: name("here"), until }]));
-    assert_eq!(waits.turn(&name("here"), now), Turn::At(until.expect("a time")));
+    let until = later(&scene, limits::RUN_PAUSE_MS);
+    assert_eq!(
+        (waits.state, &waits.declined),
+        (RunState::Queued, &vec![Declined { runner: name("here"), until: Some(until) }])
+    );
+    assert_eq!(waits.turn(&name("here"), now), Turn::At(until));
     assert_eq!(waits.turn(&name("there"), now), Turn::Now);
-    assert_eq!(waits.turn(&name("here"), until.expect("a time")), Turn::Now);
+    assert_eq!(waits.turn(&name("here"), until), Turn::Now);
     // Whoever is asked says how long it wants to be left alone, within bounds.
     let waits = tried(&mut scene, &run, outage(Some(3600)));
     assert_eq!(waits.declined[0].until, Some(later(&scene, 3_600_000)));

@@ -176,6 +176,10 @@ async fn runs_come_in_order_from_their_index() {
     let waiting = RunFilter { open_only: true, limit: 9, ..RunFilter::default() };
     let steps = planner.steps(super::runs::compose(&waiting)).await;
     assert!(steps.iter().any(|(_, step)| step.contains("USING INDEX runs_open")), "{steps:#?}");
+    // Further pages begin where the one before ended.
+    let further = RunFilter { after: Some(docket_core::model::RunId(ulid::Ulid(1))), ..waiting };
+    let plan = planner.assert_searches("runs that wait, further on", super::runs::compose(&further)).await;
+    assert!(plan.iter().any(|step| step.contains("runs_open (id>?)")), "{plan:#?}");
 }
 
 #[tokio::test]
