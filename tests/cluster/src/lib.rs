@@ -82,7 +82,7 @@ impl Cluster {
         }
     }
 
-    /// A pooler before it, by the folder of its socket; none where there is no PgBouncer to be had.
+    /// A pooler before it, by the folder of its socket; none where there is no `PgBouncer` to be had.
     pub fn pooler(&self) -> Option<PathBuf> {
         let door = open(&self.desk.join("door"));
         door.lock().unwrap_or_else(|error| panic!("the lock of the test cluster: {error}"));

@@ -1,6 +1,6 @@
-//! A PgBouncer before a throwaway server, in transaction mode: what is promised of poolers is tried behind a real one.
+//! A `PgBouncer` before a throwaway server, in transaction mode: what is promised of poolers is tried behind a real one.
 //!
-//! It lies in the folder of its server and goes with it. A machine without PgBouncer gets Debian's, where we may install it.
+//! It lies in the folder of its server and goes with it. A machine without `PgBouncer` gets Debian's, where we may install it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub const PORT: u16 = 6432;
 /// Names the folder of a pooler's socket, for the programs of one run.
 pub const VARIABLE: &str = "DOCKET_TEST_POOLER";
 
-/// Starts a pooler before the server of a folder; returns the folder of its socket, or none where there is no PgBouncer to be had.
+/// Starts a pooler before the server of a folder; returns the folder of its socket, or none where there is no `PgBouncer` to be had.
 /// One that runs already is taken.
 pub fn start(server: &Path) -> Option<PathBuf> {
     let folder = server.join("pooler");
@@ -65,7 +65,7 @@ fn runs(folder: &Path) -> bool {
     !process.trim().is_empty() && Path::new("/proc").join(process.trim()).exists()
 }
 
-/// PgBouncer's program: on the path, else where Debian has it, else after installing it.
+/// `PgBouncer`'s program: on the path, else where Debian has it, else after installing it.
 fn program() -> Option<PathBuf> {
     if let Some(found) = find() {
         return Some(found);

@@ -1,5 +1,6 @@
 //! `with-postgres COMMAND...`: runs a command with a throwaway Postgres server, whose address is in
-//! `DOCKET_TEST_POSTGRES`, and a PgBouncer before it, and removes both afterwards. `cargo xtask test` runs all tests so.
+//! `DOCKET_TEST_POSTGRES`, and a `PgBouncer` before it, and removes both afterwards. `cargo xtask test` runs all tests so.
+#![expect(clippy::print_stderr, reason = "what was not tried is told")]
 
 use std::process::{Command, ExitCode};
 
