@@ -13,6 +13,7 @@ use http::{HeaderName, Method};
 
 use crate::app::Shared;
 use crate::failure::Failure;
+use crate::limits::PROOF_BYTES;
 
 /// Says who acts: as `--actor` does on the command line.
 pub(crate) const ACTOR: HeaderName = HeaderName::from_static("x-docket-actor");
@@ -139,6 +140,10 @@ impl Actors {
     /// that its proof gives it.
     pub(crate) async fn stated(&self, request: &Parts, caller: Caller) -> Result<Caller, Error> {
         let proof = only(request, &PROOF)?;
+        if proof.is_some_and(|proof| proof.len() > PROOF_BYTES) {
+            let message = format!("must be at most {PROOF_BYTES} bytes");
+            return Err(Error::validation(Reason::TooLong, message).at(PROOF.as_str()));
+        }
         let Some(actor) = only(request, &ACTOR)? else {
             if proof.is_some() {
                 let message = format!("{PROOF} goes with {ACTOR}, which says whom it proves");

@@ -75,5 +75,7 @@ pub(crate) const READY_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) const PAGE_DEFAULT: usize = 50;
 /// Most items of a tree that is shown.
 pub(crate) const TREE_ITEMS: usize = 1000;
+/// Longest proof of an actor that comes in a header, in bytes: all headers together have to fit into `header_bytes`.
+pub(crate) const PROOF_BYTES: usize = 8 * 1024;
 /// Longest name that a caller may give a request.
 pub(crate) const REQUEST_NAME: usize = 128;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApiBuilder};
 
 use crate::gate::{ACTOR, PROOF};
+use crate::limits::PROOF_BYTES;
 use crate::routes::{BASE, resources};
 
 /// Every status that a failure may have, and when.
@@ -168,7 +169,7 @@ fn headers() -> Vec<Value> {
         header(
             PROOF.as_str(),
             "A signed token that shows it; where proofs are checked, its `sub` is who acts",
-            json!({ "type": "string", "maxLength": 16384 }),
+            json!({ "type": "string", "maxLength": PROOF_BYTES }),
         ),
     ]
 }

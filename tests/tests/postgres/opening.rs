@@ -60,7 +60,7 @@ async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_r
     let database = Database::new();
     database.run(
         "DROP TABLE knowledge_counts, knowledge_vectors, knowledge_links, knowledge_facets, knowledge_words, knowledge, api_keys, briefs, questions, \
-         comments, links, runs, sessions; ALTER TABLE projects DROP COLUMN archived_at; \
+         comments, links, runs, sessions; DROP INDEX items_left; ALTER TABLE projects DROP COLUMN archived_at; \
          ALTER TABLE items DROP COLUMN sections, DROP COLUMN inbox, DROP COLUMN due_at, DROP COLUMN estimate_minutes, \
          DROP COLUMN position, DROP COLUMN attention, DROP COLUMN intent; \
          UPDATE docket SET version = 1; INSERT INTO projects (id, slug, prefix, name, next_number, \

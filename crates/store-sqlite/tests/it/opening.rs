@@ -13,7 +13,7 @@ use crate::support::{Bench, Put, fast, item, name, project};
 /// Takes back what later migrations have made.
 const FIRST_SCHEMA: &str = "DROP TABLE knowledge_counts; DROP TABLE knowledge_vectors; DROP TABLE knowledge_links; \
     DROP TABLE knowledge_facets; DROP TABLE knowledge_words; DROP TABLE knowledge; DROP TABLE api_keys; DROP TABLE briefs; DROP TABLE questions; \
-    DROP TABLE comments; DROP TABLE links; DROP TABLE runs; DROP TABLE sessions; DROP INDEX items_inbox; \
+    DROP TABLE comments; DROP TABLE links; DROP TABLE runs; DROP TABLE sessions; DROP INDEX items_inbox; DROP INDEX items_left; \
     ALTER TABLE items DROP COLUMN sections; \
     ALTER TABLE items DROP COLUMN inbox; ALTER TABLE items DROP COLUMN due_at; \
     ALTER TABLE items DROP COLUMN estimate_minutes; ALTER TABLE items DROP COLUMN position; \
