@@ -52,7 +52,7 @@ pub async fn experiment(store: Arc<dyn Store>) {
     }
     let stage = Stage { engine, mine, other };
     for profile in Profile::ALL {
-        stage.nothing_is_told(profile).await;
+        Box::pin(stage.nothing_is_told(profile)).await;
         Box::pin(stage.unknown_and_forbidden_look_alike(profile)).await;
         stage.profiles_hold(profile).await;
     }
