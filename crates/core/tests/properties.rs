@@ -132,10 +132,10 @@ fn defeated(failed: &mut BTreeSet<(ItemId, CriterionId)>, world: &World) -> Opti
     for (item, brief) in &world.briefs {
         for criterion in brief.acceptance_criteria.iter().filter(|criterion| criterion.hard) {
             match criterion.settled_by() {
-                Some(word) if word.authority == Authority::Human && word.passed => {
+                Some(said) if said.authority == Authority::Human && said.passed => {
                     failed.remove(&(*item, criterion.id));
                 }
-                Some(word) if word.authority == Authority::Human => {
+                Some(said) if said.authority == Authority::Human => {
                     failed.insert((*item, criterion.id));
                 }
                 Some(_) | None => {}

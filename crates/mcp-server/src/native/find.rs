@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use docket_core::model::{Item, ItemId, ItemRef, Priority, Timestamp};
-use docket_core::query::{NextQuery, Why};
+use docket_core::query::NextQuery;
 use docket_core::search::terms;
 use docket_core::store::{Around, ClaimState, Filter, Order, ProjectRef, SortBy, TimeRange};
 use docket_core::{Error, Reason};
@@ -14,13 +14,12 @@ use super::budget::{Budget, Page, Row, fitted, write};
 use super::checks;
 use super::common::{project, project_of_item};
 use super::item_args::{names as read_names, tags};
-use super::names::Names;
 use super::reports::{activity, events, health, inbox, overview, projects};
 use super::schema::{self, Effect, flag, text, text_of, texts, whole, word};
-use super::sections;
 use super::sessions;
 use super::split::Split;
 use super::view;
+use super::why::why;
 use crate::answer::Answer;
 use crate::args::{moment, name, one_of, role};
 use crate::input::Fields;
@@ -413,36 +412,4 @@ async fn blocked(ask: &Ask<'_>, fields: &mut Fields) -> Result<Answer, Error> {
         Ok(Page { rows: page.items.iter().map(row).collect(), next: page.next, total: None })
     })
     .await
-}
-
-async fn why(ask: &Ask<'_>, fields: &mut Fields) -> Result<Answer, Error> {
-    let item = fields.parsed("id", str::parse::<ItemRef>)?;
-    fields.end()?;
-    if let Some(item) = item {
-        let reasons = ask.session.engine().why(&ask.project, &item).await?;
-        return ask.answer_whole(why_rows(ask, &reasons).await, None).await;
-    }
-    ask.answer(|limit| async move {
-        let page = ask.session.engine().why_open(&ask.project, limit, ask.cursor.as_deref()).await?;
-        Ok(Page { rows: why_rows(ask, &page.items).await, next: page.next, total: None })
-    })
-    .await
-}
-
-async fn why_rows(ask: &Ask<'_>, reasons: &[Why]) -> Vec<Row> {
-    let keys = ask.keys(reasons.iter().map(|why| &why.item).collect()).await;
-    let mentioned = reasons.iter().flat_map(|why| sections::items_of(&why.obstacles));
-    let names = Names::of(ask.session, mentioned.collect()).await;
-    let rows = reasons.iter().map(|why| {
-        let mut row = ask.row(&keys, &why.item, Timestamp::MAX);
-        // Both are among what stands in the way.
-        row.said.trusted.remove("blockers");
-        row.said.trusted.remove("claimed");
-        row.said.say("obstacles", sections::obstacles(&why.obstacles, &names));
-        row.said.say("missingNotes", &why.missing_notes);
-        row.said.say("ready", why.obstacles.is_empty().then_some(true));
-        row.said.quote("capabilities", &why.item.required_capabilities);
-        row
-    });
-    rows.collect()
 }

@@ -33,6 +33,7 @@ mod sessions;
 mod split;
 mod view;
 mod wait;
+mod why;
 mod work;
 
 use docket_core::access::Needs;

@@ -22,7 +22,8 @@ fn criteria(count: u8) -> Vec<NewCriterion> {
         let verifiers = [Authority::Agent, Authority::Check, Authority::Human];
         NewCriterion {
             id: anew.then(|| CriterionId(u32::from(index) + 1)),
-            verifier: Some(verifiers[usize::from(index) % verifiers.len()]).filter(|_| !anew || index % 2 == 0),
+            verifier: Some(verifiers[usize::from(index) % verifiers.len()])
+                .filter(|_| !anew || index.is_multiple_of(2)),
             hard: Some(index % 4 != 3),
             ..NewCriterion::saying(Text::parse(&text).expect("a text"))
         }
