@@ -70,9 +70,9 @@ fn the_queue_shows_what_this_agent_would_be_handed() {
         call.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
         crate::each(&world.ok("find", call)["queue"], "id")
     };
-    assert_eq!(queue(json!({})), [red.clone()]);
+    assert_eq!(queue(json!({})), std::slice::from_ref(&red));
     assert_eq!(queue(json!({ "capabilities": ["gpu"] })), [hard.clone(), red.clone()]);
     assert_eq!(queue(json!({ "capabilities": ["gpu"], "labels": ["red"] })), [red]);
-    let read = json!({ "phase": "start", "mode": "read", "capabilities": ["gpu"] });
-    assert_eq!(world.ok("work", read)["trusted"]["guard"]["id"], json!(hard));
+    let looked = json!({ "phase": "start", "mode": "read", "capabilities": ["gpu"] });
+    assert_eq!(world.ok("work", looked)["trusted"]["guard"]["id"], json!(hard));
 }

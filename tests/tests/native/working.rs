@@ -90,7 +90,7 @@ fn the_queue_shows_what_a_start_would_hand_out_in_that_order() {
         each(&world.ok("find", call)["trusted"]["rows"], "key")
     };
     world.ok("work", json!({ "phase": "start", "id": keys[0], "actor": agent("ann") }));
-    assert_eq!(queue(json!({})), [keys[2].clone()]);
+    assert_eq!(queue(json!({})), std::slice::from_ref(&keys[2]));
     world.ok("work", json!({ "phase": "release", "id": keys[0], "actor": agent("ann") }));
     assert_eq!(queue(json!({})), [keys[0].clone(), keys[2].clone()], "what was given back is ready work");
     assert_eq!(queue(json!({ "capabilities": ["gpu"] })), [keys[0].clone(), keys[1].clone(), keys[2].clone()]);
