@@ -12,8 +12,8 @@ mod code {
     pub(super) const CANTOPEN: i32 = 14;
     pub(super) const NOTADB: i32 = 26;
     /// Extended codes: which part of the work with the file failed.
-    pub(super) const IOERR_FSYNC: i32 = 10 | (4 << 8);
-    pub(super) const IOERR_DIR_FSYNC: i32 = 10 | (5 << 8);
+    pub(super) const IOERR_FSYNC: i32 = 1034;
+    pub(super) const IOERR_DIR_FSYNC: i32 = 1290;
 }
 
 /// A stored value that does not mean anything, or a contradiction between rows.

@@ -57,8 +57,8 @@ impl Writer {
         let (queue, messages) = mpsc::channel(QUEUED_UNITS);
         let turn = Turn::new(&connector.options);
         let idle = Idle::default();
-        let desk = Desk { connector, context, watch, disk, turn, idle: Arc::clone(&idle), link: None };
-        run_apart("docket-writer", desk.serve(messages)).map_err(|error| StoreError::Failed(Box::new(error)))?;
+        let owned = Desk { connector, context, watch, disk, turn, idle: Arc::clone(&idle), link: None };
+        run_apart("docket-writer", owned.serve(messages)).map_err(|error| StoreError::Failed(Box::new(error)))?;
         Ok(Self { queue, idle })
     }
 

@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::model::{Item, ItemRef, Name, Project, Timestamp};
 use crate::store::{Around, NoteReach, ProjectRef};
-use crate::workflow::{ExpectedNote, Guide};
+use crate::workflow::{ExpectedNote, Guide, Resolved};
 
 /// One item with its contract and its claim.
 #[derive(Clone, Debug, Serialize)]
@@ -53,7 +53,7 @@ impl Engine {
         let heads = seen.heads(item.id);
         let schema = rules.schemas.resolve(item);
         let missing = schema.as_ref().map(|schema| schema.missing(Some(item.role), heads)).unwrap_or_default();
-        let has_review = schema.as_ref().is_some_and(|schema| schema.has_review());
+        let has_review = schema.as_ref().is_some_and(Resolved::has_review);
         Ok(ItemContext {
             has_next: rules.workflow.next(item, has_review).is_some(),
             item: item.clone(),
