@@ -36,8 +36,15 @@ pub(super) fn compose(context: &Context, filter: &Filter) -> Script {
     let mut script = Script::default();
     let mut statement = Statement::with_clock(&mut script, &context.clock);
     let way = Way::choose(filter);
-    let (from, fits) = clauses(&mut script, filter, way);
-    if filter.count || filter.limit == 0 {
+    let (mut from, mut fits) = clauses(&mut script, filter, way);
+    let counted = filter.count || filter.limit == 0;
+    if way == Way::Words && counted && filter.limit > 0 {
+        // Each look into the index of words asks all of its segments, and a large one has many: the count and the page are of
+        // what one look found.
+        statement.part("found (pk)", &format!("SELECT i.pk FROM {from} WHERE {fits}"));
+        statement.result("count", "(SELECT count(*) FROM found)");
+        (from, fits) = ("found f CROSS JOIN items i ON i.pk = f.pk".to_owned(), "1".to_owned());
+    } else if counted {
         statement.result("count", &format!("(SELECT count(*) FROM {from} WHERE {fits})"));
     }
     if filter.limit > 0 {
