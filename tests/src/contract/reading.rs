@@ -65,6 +65,11 @@ pub async fn events_are_filtered_and_ordered(bench: Bench) {
         (EventFilter { item: Some(a.id), newest_first: true, limit: 3, ..all() }, &[6, 5, 4]),
         (EventFilter { item: Some(a.id), verbs: vec![Verb::Moved], project: here, ..all() }, &[5, 6]),
         (EventFilter { verbs: vec![Verb::Created, Verb::Linked], ..all() }, &[1, 2, 4]),
+        (EventFilter { each: vec![a.id, b.id], ..all() }, &[1, 2, 4, 5, 6]),
+        (EventFilter { each: vec![a.id], ..all() }, &[1, 5, 6]),
+        (EventFilter { each: vec![a.id, b.id], newest_first: true, limit: 1, ..all() }, &[6, 4]),
+        (EventFilter { each: vec![a.id, b.id], verbs: vec![Verb::Created], limit: 1, ..all() }, &[1, 2]),
+        (EventFilter { each: vec![a.id, b.id], after: Some(4), ..all() }, &[5, 6]),
     ];
     for (filter, expected) in cases {
         let seqs: Vec<u64> = bench.store.events(&filter).await.expect("events").iter().map(|event| event.seq).collect();

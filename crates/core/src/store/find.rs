@@ -222,6 +222,8 @@ pub struct EventFilter {
     pub project: ProjectRef,
     /// On this item, or with it at the other end.
     pub item: Option<ItemId>,
+    /// On each of these items: as many of each as the limit says, and not those that have it at the other end.
+    pub each: Vec<ItemId>,
     /// Of these verbs; of any when empty.
     pub verbs: Vec<Verb>,
     /// After this number.

@@ -109,6 +109,7 @@ pub(crate) async fn filter(shared: &Shared, caller: &Caller, query: &EventsQuery
         visible: None,
         project: shared.scope(caller, query.project.as_ref()).await?,
         item,
+        each: Vec::new(),
         verbs: query.verbs.clone(),
         after: query.after,
         before: None,

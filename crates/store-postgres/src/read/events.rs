@@ -83,7 +83,16 @@ fn compose(filter: &EventFilter, last: u64) -> Script {
     let project = visible.meant(&mut script, &filter.project);
     let direction = if filter.newest_first { "DESC" } else { "ASC" };
     let order = format!("ORDER BY v.seq {direction} LIMIT {limit}");
-    let page = if let Some(item) = filter.item {
+    let page = if !filter.each.is_empty() {
+        let items = script.uuids(filter.each.iter().map(|item| item.as_uuid()));
+        if let Some(project) = project {
+            let _ = write!(fits, " AND {}", project.holds("v.project_id"));
+        }
+        format!(
+            "SELECT v.* FROM unnest({items}) m (id) CROSS JOIN LATERAL \
+             (SELECT v.* FROM events v WHERE v.item_id = m.id AND {fits} {order}) v"
+        )
+    } else if let Some(item) = filter.item {
         let item = script.uuid(item.as_uuid());
         if let Some(project) = project {
             let _ = write!(fits, " AND {}", project.holds("v.project_id"));

@@ -57,7 +57,16 @@ pub(super) fn compose(filter: &EventFilter) -> Script {
     let limit = Limit::of(&mut script, &filter.visible);
     let project = limit.meant(&mut script, &filter.project);
     fits.push_str(&limit.and_once("v.other_id"));
-    let page = if let Some(item) = filter.item {
+    let page = if !filter.each.is_empty() {
+        let items = script.uuids(filter.each.iter().map(|item| item.as_uuid()));
+        if let Some(project) = project {
+            let _ = write!(fits, " AND {}", project.holds("+v.project_id"));
+        }
+        format!(
+            "SELECT v.* FROM json_each({items}) m CROSS JOIN events v \
+             ON v.seq IN (SELECT v.seq FROM events v WHERE v.item_id = unhex(m.value) AND {fits} {order})"
+        )
+    } else if let Some(item) = filter.item {
         let item = script.uuid(item.as_uuid());
         if let Some(project) = project {
             // The plus keeps the index of the item in use: an item has fewer events than its project.

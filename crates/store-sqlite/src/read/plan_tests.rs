@@ -385,6 +385,8 @@ async fn counts_and_events_are_read_by_indexes() {
     for filter in [
         EventFilter { item: Some(id()), ..all() },
         EventFilter { item: Some(id()), project: project(), ..all() },
+        EventFilter { each: vec![id(), id()], ..all() },
+        EventFilter { each: vec![id()], project: project(), ..all() },
         EventFilter { project: project(), since: Some(Timestamp::from_millis(1)), ..all() },
         EventFilter { after: Some(1), ..all() },
         EventFilter { before: Some(9), ..all() },

@@ -1,7 +1,6 @@
 //! How this dialect spells who somebody is: `agent:claude-1`, `human:shah`.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docket_core::limits::PAGE;
 use docket_core::model::{
@@ -9,7 +8,6 @@ use docket_core::model::{
 };
 use docket_core::store::EventFilter;
 use docket_core::{Error, Reason, echo};
-use serde_json::Value;
 
 use crate::session::Session;
 
@@ -51,23 +49,19 @@ pub(super) async fn attempters(
     attempts: impl Iterator<Item = &Attempt>,
 ) -> Result<BTreeMap<SessionId, String>, Error> {
     let own = session.call(None, None);
-    let mut told = BTreeMap::new();
-    let mut begun: BTreeMap<ItemId, Vec<Event>> = BTreeMap::new();
-    for attempt in attempts {
-        if let Some(own) = own.by.as_ref().filter(|by| by.actor.id == attempt.actor) {
-            told.insert(attempt.id, spelled(own));
-            continue;
-        }
-        let events = match begun.entry(attempt.item) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(newest(session, attempt.item, Verb::SessionBegun, PAGE).await?),
-        };
-        let id = attempt.id.to_string();
-        let of_it = |event: &&Event| event.data.pointer("/session/id").and_then(Value::as_str) == Some(id.as_str());
-        let who = events.iter().find(of_it).map_or_else(|| attempt.actor.to_string(), of_event);
-        told.insert(attempt.id, who);
-    }
-    Ok(told)
+    let of_own = |attempt: &Attempt| own.by.as_ref().filter(|by| by.actor.id == attempt.actor).map(spelled);
+    let attempts: Vec<(&Attempt, Option<String>)> = attempts.map(|attempt| (attempt, of_own(attempt))).collect();
+    let others = attempts.iter().filter(|(_, own)| own.is_none()).map(|(attempt, _)| attempt.item);
+    let begun: BTreeMap<String, String> = newest(session, others.collect(), Verb::SessionBegun, PAGE)
+        .await?
+        .iter()
+        .filter_map(|event| Some((event.data.pointer("/session/id")?.as_str()?.to_owned(), of_event(event))))
+        .collect();
+    let told = attempts.into_iter().map(|(attempt, own)| {
+        let who = own.or_else(|| begun.get(&attempt.id.to_string()).cloned());
+        (attempt.id, who.unwrap_or_else(|| attempt.actor.to_string()))
+    });
+    Ok(told.collect())
 }
 
 /// Who holds each of these items. A claim has a name; of what sort that is, the event of the claim knows.
@@ -77,25 +71,31 @@ pub(super) async fn assignees(
     now: Timestamp,
 ) -> Result<BTreeMap<ItemId, String>, Error> {
     let own = session.call(None, None);
-    let mut told = BTreeMap::new();
-    for (id, holder) in items.filter_map(|item| Some((item.id, &item.live_claim(now)?.holder))) {
-        let own = own.by.as_ref().filter(|by| by.actor.id == *holder).map(spelled);
-        let who = match own {
-            Some(own) => own,
-            None => claimed_by(session, id).await?.unwrap_or_else(|| holder.to_string()),
-        };
-        told.insert(id, who);
+    let of_own = |holder: &Name| own.by.as_ref().filter(|by| by.actor.id == *holder).map(spelled);
+    let held: Vec<(ItemId, &Name, Option<String>)> = items
+        .filter_map(|item| Some((item.id, &item.live_claim(now)?.holder)))
+        .map(|(id, holder)| (id, holder, of_own(holder)))
+        .collect();
+    let others = held.iter().filter(|(.., own)| own.is_none()).map(|(id, ..)| *id);
+    let claimed: BTreeMap<ItemId, String> = newest(session, others.collect(), Verb::Claimed, 1)
+        .await?
+        .iter()
+        .filter_map(|event| Some((event.item?, of_event(event))))
+        .collect();
+    let told = held.into_iter().map(|(id, holder, own)| {
+        let who = own.or_else(|| claimed.get(&id).cloned());
+        (id, who.unwrap_or_else(|| holder.to_string()))
+    });
+    Ok(told.collect())
+}
+
+/// The newest events of one kind on each of these items, by one read however many they are.
+async fn newest(session: &Session, items: BTreeSet<ItemId>, verb: Verb, limit: usize) -> Result<Vec<Event>, Error> {
+    if items.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(told)
-}
-
-async fn claimed_by(session: &Session, item: ItemId) -> Result<Option<String>, Error> {
-    Ok(newest(session, item, Verb::Claimed, 1).await?.first().map(of_event))
-}
-
-async fn newest(session: &Session, item: ItemId, verb: Verb, limit: usize) -> Result<Vec<Event>, Error> {
-    let filter =
-        EventFilter { item: Some(item), verbs: vec![verb], newest_first: true, limit, ..EventFilter::default() };
+    let each = items.into_iter().collect();
+    let filter = EventFilter { each, verbs: vec![verb], newest_first: true, limit, ..EventFilter::default() };
     session.engine().events(&filter).await
 }
 
