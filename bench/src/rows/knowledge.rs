@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use docket_core::command::Import;
 use docket_core::model::{Entry, EntryId, Source, Text, Timestamp, Title};
 use docket_core::query::KnowledgeQuery;
@@ -77,7 +77,14 @@ async fn time(base: &Base, kind: Kind, entries: u32, place: u32) -> Result<Durat
     let begun = Instant::now();
     let found = base.engine.search_knowledge(&query).await?;
     let took = begun.elapsed();
-    ensure!(!found.hits.is_empty(), "nothing was found");
+    let best = found.hits.first().context("nothing was found")?;
+    // All words of the question are those of one entry, and by one of them alone it is told from all others.
+    let wanted = match kind {
+        Kind::Rare => best.entry.id == id(number)?,
+        Kind::Some => (1..=3).all(|step| best.entry.body.as_str().split(' ').any(|has| has == word(step))),
+        Kind::Common => (0..3).all(|step| best.entry.title.as_str().contains(common(number, step))),
+    };
+    ensure!(wanted, "the best answer to {:?} is {:?}", query.query, best.entry.title);
     Ok(took)
 }
 
@@ -93,10 +100,10 @@ async fn fill(base: &Base, entries: u32) -> Result<()> {
 
 fn entry(base: &Base, number: u32) -> Result<Entry> {
     let words: Vec<String> = (1..=IN_EACH).map(|step| format!("w{}", word_of(number, step))).collect();
-    let at = Timestamp::from_millis(1_700_000_000_000 + i64::from(number));
+    let at = made_at(number);
     let title = format!("{} {} {} n{number}", common(number, 0), common(number, 1), common(number, 2));
     Ok(Entry {
-        id: EntryId(Ulid::from_parts(u64::try_from(at.as_millis())?, u128::from(number))),
+        id: id(number)?,
         project: base.project.id,
         title: Title::parse(&title).map_err(docket_core::Error::from)?,
         body: Text::parse(&words.join(" ")).map_err(docket_core::Error::from)?,
@@ -110,6 +117,14 @@ fn entry(base: &Base, number: u32) -> Result<Entry> {
         version: 1,
         review: None,
     })
+}
+
+fn made_at(number: u32) -> Timestamp {
+    Timestamp::from_millis(1_700_000_000_000 + i64::from(number))
+}
+
+fn id(number: u32) -> Result<EntryId> {
+    Ok(EntryId(Ulid::from_parts(u64::try_from(made_at(number).as_millis())?, u128::from(number))))
 }
 
 /// A word of an entry's text: all follow from its number, and look as if by chance.

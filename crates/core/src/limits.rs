@@ -130,7 +130,9 @@ pub const ENTRY_LISTED_CHARS: usize = 400;
 /// Most entries that one search returns.
 pub const KNOWLEDGE_PAGE: usize = 50;
 /// How many entries are looked at for each word of a search, the newest: a word that more have says little.
-pub const WORD_ENTRIES: usize = 512;
+pub const WORD_ENTRIES: usize = 256;
+/// How many entries under a heading are so few that a search asks all of them for every word.
+pub const HEADED_ENTRIES: usize = 512;
 /// How many rows one search looks at for all its words, in all projects.
 pub const WORD_ROWS: usize = 32_768;
 /// How many entries are looked at for those that have several words that very many have, or that are filed under something.

@@ -4,7 +4,7 @@
 //! at is whether the last use of a connection has left a transaction open: one that did is thrown away.
 
 use std::fmt::Write as _;
-use std::ops::{Deref, DerefMut};
+use std::ops::{ControlFlow, Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -148,6 +148,16 @@ impl Link {
         answer.map_err(|error| Trouble::Rows(StoreError::Corrupt(Some(error.into()))))
     }
 
+    /// Runs a script and shows the rows that it returns as they come, for the few questions whose answers are long: of each run
+    /// of a statement until one is enough.
+    pub(crate) fn rows(
+        &mut self,
+        script: &Script,
+        read: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, rusqlite::Error>,
+    ) -> Result<(), StoreError> {
+        self.answer_until(script, read).map_err(store_error)
+    }
+
     /// Runs a script and returns the first column of all rows, as texts.
     pub(crate) fn texts(&mut self, script: &Script) -> Result<Vec<String>, rusqlite::Error> {
         let mut texts = Vec::new();
@@ -194,6 +204,14 @@ impl Link {
         script: &Script,
         mut read: impl FnMut(&Row<'_>) -> Result<(), rusqlite::Error>,
     ) -> Result<(), rusqlite::Error> {
+        self.answer_until(script, |row| read(row).map(ControlFlow::Continue))
+    }
+
+    fn answer_until(
+        &mut self,
+        script: &Script,
+        mut read: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, rusqlite::Error>,
+    ) -> Result<(), rusqlite::Error> {
         let counters = &self.connector.counters;
         counters.scripts.fetch_add(1, Ordering::Relaxed);
         counters.statements.fetch_add(u64::try_from(script.len()).unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -210,7 +228,9 @@ impl Link {
                 }
                 let mut found = statement.raw_query();
                 while let Some(row) = found.next()? {
-                    read(row)?;
+                    if read(row)?.is_break() {
+                        break;
+                    }
                 }
             }
         }

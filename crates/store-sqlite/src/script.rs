@@ -156,6 +156,16 @@ impl Script {
         }
     }
 
+    /// Adds one statement that is run for each of these rows: each takes the place of the first values that were bound.
+    pub(crate) fn add_each(&mut self, statement: String, rows: impl IntoIterator<Item = Vec<Value>>) {
+        let whole = |mut row: Vec<Value>| {
+            row.extend(self.values.iter().skip(row.len()).cloned());
+            row
+        };
+        let rows = rows.into_iter().map(whole).collect();
+        self.statements.push(Statement { sql: statement.into(), values: Values::Rows(rows) });
+    }
+
     pub(crate) fn int(&mut self, value: i64) -> Param {
         self.bind(Value::Int(value))
     }

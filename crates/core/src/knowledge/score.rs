@@ -28,18 +28,71 @@ pub struct Ranked {
 /// nobody wrote down. The score is the weight of the words that an entry has, by that of the four heaviest of the question:
 /// 0.5 means half of what was asked for. `most` is how many entries of a word were looked at.
 pub fn by_words(postings: &[Vec<Posting>], most: usize) -> Vec<Ranked> {
-    let mut weights: Vec<u32> = postings.iter().map(|entries| weight(entries.len(), most)).collect();
-    let mut sums: BTreeMap<EntryId, u32> = BTreeMap::new();
-    for (entries, weight) in postings.iter().zip(&weights) {
-        for posting in entries {
-            let share = if posting.in_title { IN_TITLE } else { IN_BODY };
-            *sums.entry(posting.entry).or_default() += weight * share;
-        }
+    let weights = weights(postings, most);
+    ranked(tally(postings, &weights), &weights, usize::MAX)
+}
+
+/// What is known of an entry while a question is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) entry: EntryId,
+    /// What the words are worth that it is known to have.
+    pub(super) sum: u32,
+    /// A bit for each of those words, by its place in the question.
+    pub(super) has: u32,
+}
+
+/// How much each word of a question weighs.
+pub(super) fn weights(postings: &[Vec<Posting>], most: usize) -> Vec<u32> {
+    postings.iter().map(|entries| weight(entries.len(), most)).collect()
+}
+
+/// What a word of this weight is worth at the most.
+pub(super) fn worth(weight: u32) -> u32 {
+    weight * IN_TITLE
+}
+
+/// The bit of the word at a place.
+pub(super) fn bit(place: usize) -> u32 {
+    u32::try_from(place).ok().and_then(|place| 1_u32.checked_shl(place)).unwrap_or(0)
+}
+
+/// What is known of each entry, the newest first.
+pub(super) fn tally(postings: &[Vec<Posting>], weights: &[u32]) -> Vec<Known> {
+    let mut all: Vec<Known> = Vec::with_capacity(postings.iter().map(Vec::len).sum());
+    for (place, (entries, weight)) in postings.iter().zip(weights).enumerate() {
+        all.extend(entries.iter().map(|posting| Known {
+            entry: posting.entry,
+            sum: weight * if posting.in_title { IN_TITLE } else { IN_BODY },
+            has: bit(place),
+        }));
     }
+    // The lists are in order, most of them: such a sort only has to merge them.
+    all.sort_by(|a, b| b.entry.cmp(&a.entry));
+    all.dedup_by(|next, kept| {
+        let same = next.entry == kept.entry;
+        if same {
+            kept.sum += next.sum;
+            kept.has |= next.has;
+        }
+        same
+    });
+    all
+}
+
+/// The best so many of what is known.
+pub(super) fn ranked(mut known: Vec<Known>, weights: &[u32], best: usize) -> Vec<Ranked> {
+    let better = |a: &Known, b: &Known| b.sum.cmp(&a.sum).then(b.entry.cmp(&a.entry));
+    if known.len() > best {
+        known.select_nth_unstable_by(best, better);
+        known.truncate(best);
+    }
+    known.sort_unstable_by(better);
+    let mut weights = weights.to_vec();
     weights.sort_unstable_by(|a, b| b.cmp(a));
-    let whole = weights.iter().take(TELLING).sum::<u32>() * IN_TITLE;
+    let whole = worth(weights.iter().take(TELLING).sum::<u32>());
     let score = |sum: u32| (f64::from(sum) / f64::from(whole.max(1))).min(1.0);
-    sorted(sums.into_iter().map(|(entry, sum)| Ranked { entry, score: score(sum) }).collect())
+    known.into_iter().map(|known| Ranked { entry: known.entry, score: score(known.sum) }).collect()
 }
 
 /// Entries by how near their vectors lie to that of a question, the nearest first. What lies no nearer than unrelated texts

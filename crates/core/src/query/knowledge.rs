@@ -13,6 +13,8 @@ use crate::query::cursor::{open, seal};
 use crate::search::question_words;
 use crate::store::{EntryFilter, Heading, KnowledgeReach, KnowledgeSeen, Listed, ProjectRef, Scope};
 
+/// How many times as many entries as are wanted are looked up: few are gone by then.
+const MORE: usize = 2;
 /// How many entries bear on an item, at the most.
 const DIGEST: usize = 3;
 /// How well an entry must answer to bear on an item.
@@ -242,7 +244,10 @@ impl Engine {
         let filter = self.seen_of(filter);
         let field = self.field(&filter).await?;
         let words: Vec<Vec<String>> = questions.iter().map(|question| question_words(question)).collect();
-        let lexical = self.by_words(&field, &words).await?;
+        // Where two orders become one, the places further down count as well; and where not all that were found fit.
+        let alone = self.library.embedder().is_none() && field.under.is_empty();
+        let wanted = if alone { asked.limit * MORE } else { limits::KNOWLEDGE_CANDIDATES };
+        let lexical = self.by_words(&field, &words, wanted).await?;
         let (ranked, mode, degraded) = match self.library.embedder() {
             None => (lexical, SearchMode::Lexical, None),
             Some(embedder) => match self.by_meaning(embedder.as_ref(), &field, questions).await {
@@ -277,9 +282,9 @@ impl Engine {
             good.retain(|ranked| ranked.score >= asked.minimum);
             // Few are gone by now; where not all that are near in meaning fit, more are read.
             good.truncate(match (field.under.as_slice(), &field.among) {
-                ([], _) => asked.limit * 2,
+                ([], _) => asked.limit * MORE,
                 (_, None) => limits::KNOWLEDGE_CANDIDATES * 2,
-                (_, Some(_)) => limits::WORD_ENTRIES,
+                (_, Some(_)) => limits::HEADED_ENTRIES,
             });
             good
         };

@@ -259,7 +259,7 @@ pub struct Postings {
 pub struct Walked {
     /// The entries, the newest first.
     pub entries: Vec<EntryId>,
-    /// Whether the walk ended before the list did.
+    /// Whether the walk ended before the list did, or with as many as were wanted.
     pub cut: bool,
 }
 

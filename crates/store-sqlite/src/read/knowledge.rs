@@ -1,18 +1,23 @@
 //! Knowledge: entries that were named, lists of them, the entries that have a word, and vectors.
 
+use std::ops::ControlFlow;
+
 use docket_core::limits;
 use docket_core::model::{Entry, EntryId, ItemId, ProjectId};
-use docket_core::store::row::{EntryRow, ListedRows, PairRow, PostingRows, SketchRows, VectorRow, WalkedRows, models};
+use docket_core::store::row::{EntryRow, ListedRows, PairRow, SketchRows, VectorRow, WalkedRows, models};
 use docket_core::store::{
-    EntryFilter, Heading, KnowledgeReach, Listed, Postings, ProjectRef, Sketches, StoreError, Walked,
+    EntryFilter, Heading, KnowledgeReach, Listed, Posting, Postings, ProjectRef, Sketches, StoreError, Walked,
 };
+use rusqlite::Row;
+use rusqlite::types::FromSqlError;
+use ulid::Ulid;
 use uuid::Uuid;
 
 use super::limit::Limit;
 use super::statement::Statement;
 use crate::pool::Link;
 use crate::row::{ENTRY, ENTRY_LINK, MAKING};
-use crate::script::{Hex, Param, Script};
+use crate::script::{Hex, Param, Script, Value};
 
 /// Adds the entries that were named, with their newest links and those with the items that were named, and the count of all.
 /// Says whether entries were named: the part `named_entries` then has their projects.
@@ -82,27 +87,73 @@ pub(crate) fn postings(
     under: &[Heading],
     most: usize,
 ) -> Result<Vec<Postings>, StoreError> {
-    let rows: PostingRows = link.ask(&compose_postings(projects, words, under, most))?;
-    Ok(rows.by_word(words.len()))
+    let mut lists = vec![Postings::default(); words.len()];
+    let (mut of, mut come) = (0, 0);
+    link.rows(&compose_postings(projects, words, under, most), |row| {
+        let list = place(row)?;
+        come = if list == of { come + 1 } else { 1 };
+        of = list;
+        let Some(list) = lists.get_mut(list / projects.len().max(1)) else { return Ok(ControlFlow::Break(())) };
+        let entry = entry(row)?;
+        if come > most {
+            list.beyond = list.beyond.max(Some(entry));
+        } else if row.get(3)? {
+            list.entries.push(Posting { entry, in_title: row.get(2)? });
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    // Each project's are in order.
+    for list in lists.iter_mut().filter(|_| projects.len() > 1) {
+        list.entries.sort_by(|a, b| b.entry.cmp(&a.entry));
+    }
+    Ok(lists)
 }
 
+/// For each word and project the newest, by the order of the key, and the first after those: the number of the list, the entry,
+/// whether in its title, and whether it is under all headings. Bare rows, since there are many of them: to spell them as JSON
+/// costs more than to read them.
 pub(super) fn compose_postings(projects: &[ProjectId], words: &[String], under: &[Heading], most: usize) -> Script {
     let mut script = Script::default();
-    let (asked, places) = (script.json(&words), places_of(&mut script, projects));
-    let most = script.limit(most);
-    let fits = conditions(&mut script, under, "d.entry_id");
-    let lists = format!("json_each({asked}) j CROSS JOIN json_each({places}) p");
-    let newest = "FROM knowledge_words w WHERE w.project_id = unhex(p.value) AND w.word = j.value \
-                  ORDER BY w.entry_id DESC";
-    // The newest of each word and project, by the key's order; and the first after those.
-    script.add(format!(
-        "SELECT json_array((SELECT json_group_array(json_array(j.key, hex(w.entry_id), w.in_title)) FROM {lists} \
-         CROSS JOIN knowledge_words w ON w.project_id = unhex(p.value) AND w.word = j.value AND w.entry_id IN ( \
-         SELECT d.entry_id FROM (SELECT w.entry_id {newest} LIMIT {most}) d WHERE {fits})), \
-         (SELECT json_group_array(json_array(j.key, (SELECT hex(w.entry_id) {newest} LIMIT 1 OFFSET {most}))) \
-         FROM {lists}))"
-    ));
+    let list = List::bind(&mut script);
+    let most = script.limit(most.saturating_add(1));
+    let fits = conditions(&mut script, under, "w.entry_id", &list.project);
+    let List { place, project, word } = &list;
+    let newest = format!(
+        "SELECT {place}, w.entry_id, w.in_title, {fits} FROM knowledge_words w \
+         WHERE w.project_id = {project} AND w.word = {word} ORDER BY w.entry_id DESC LIMIT {most}"
+    );
+    let pairs = words.iter().flat_map(|word| projects.iter().map(move |project| (word, project)));
+    script.add_each(newest, pairs.enumerate().map(|(place, (word, project))| List::row(place, *project, word)));
     script
+}
+
+/// The values that differ between the lists of entries that one statement goes through: it is run for each.
+struct List {
+    place: String,
+    project: String,
+    word: String,
+}
+
+impl List {
+    /// To be bound before anything else.
+    fn bind(script: &mut Script) -> Self {
+        let [place, project, word] = [0, 0, 0].map(|nothing| script.int(nothing).to_string());
+        Self { place, project, word }
+    }
+
+    fn row(place: usize, project: ProjectId, word: &str) -> Vec<Value> {
+        vec![place.into(), project.as_uuid().into(), word.into()]
+    }
+}
+
+fn place(row: &Row<'_>) -> Result<usize, rusqlite::Error> {
+    let place: i64 = row.get(0)?;
+    usize::try_from(place).map_err(|_| FromSqlError::OutOfRange(place).into())
+}
+
+fn entry(row: &Row<'_>) -> Result<EntryId, rusqlite::Error> {
+    let id = row.get_ref(1)?.as_blob()?.try_into().map_err(|_| FromSqlError::InvalidType)?;
+    Ok(EntryId(Ulid::from_bytes(id)))
 }
 
 /// Which of the pairs there are.
@@ -131,43 +182,64 @@ pub(crate) fn having_all(
     walk: usize,
     most: usize,
 ) -> Result<Vec<Walked>, StoreError> {
-    let rows: WalkedRows = link.ask(&compose_having_all(projects, words, under, walk, most))?;
-    Ok(rows.by_walk(words.len(), most))
+    let mut found: Vec<Walked> = vec![Walked::default(); words.len()];
+    // How many of a list were looked at, and how many of those were found.
+    let (mut of, mut come, mut fit) = (0, 0, 0);
+    link.rows(&compose_having_all(projects, words, under, walk), |row| {
+        let list = place(row)?;
+        (come, fit) = if list == of { (come + 1, fit) } else { (1, 0) };
+        of = list;
+        let Some(walked) = found.get_mut(list / projects.len().max(1)) else { return Ok(ControlFlow::Break(())) };
+        if come > walk {
+            walked.cut = true;
+        } else if row.get(2)? {
+            walked.entries.push(entry(row)?);
+            fit += 1;
+        }
+        Ok(if fit >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    for walked in &mut found {
+        walked.entries.sort_unstable_by(|a, b| b.cmp(a));
+        walked.cut |= walked.entries.len() >= most;
+        walked.entries.truncate(most);
+    }
+    Ok(found)
 }
 
+/// Along the first word of each list and in each project, the newest first: the number of the walk, the entry, and whether it has
+/// the other words and is under all headings. Who reads stops when enough were found.
 pub(super) fn compose_having_all(
     projects: &[ProjectId],
     words: &[Vec<String>],
     under: &[Heading],
     walk: usize,
-    most: usize,
 ) -> Script {
     let mut script = Script::default();
+    let list = List::bind(&mut script);
     // All lists are made as long as the longest, by the word that is walked along: whoever has it has it.
     let longest = words.iter().map(Vec::len).max().unwrap_or(0);
-    let padded: Vec<Vec<&String>> = words
-        .iter()
-        .map(|list| (0..longest).filter_map(|place| list.get(place).or_else(|| list.first())).collect())
-        .collect();
-    let (asked, places) = (script.json(&padded), places_of(&mut script, projects));
-    let (walk, most) = (script.limit(walk), script.limit(most));
-    let mut fits = conditions(&mut script, under, "d.entry_id");
-    for place in 1..longest {
+    let others: Vec<Param> = (1..longest).map(|_| script.int(0)).collect();
+    let walk = script.limit(walk.saturating_add(1));
+    let mut fits = conditions(&mut script, under, "w.entry_id", &list.project);
+    let List { place, project, word } = &list;
+    for other in others.iter().rev() {
         fits = format!(
-            "EXISTS (SELECT 1 FROM knowledge_words x WHERE x.project_id = unhex(p.value) AND x.word = j.value ->> {place} \
-             AND x.entry_id = d.entry_id) AND {fits}"
+            "EXISTS (SELECT 1 FROM knowledge_words x WHERE x.project_id = {project} AND x.word = {other} \
+             AND x.entry_id = w.entry_id) AND {fits}"
         );
     }
-    let lists = format!("json_each({asked}) j CROSS JOIN json_each({places}) p");
-    let newest = "FROM knowledge_words w WHERE w.project_id = unhex(p.value) AND w.word = j.value ->> 0 \
-                  ORDER BY w.entry_id DESC";
-    script.add(format!(
-        "SELECT json_array((SELECT json_group_array(json_array(j.key, hex(k.id))) FROM {lists} \
-         CROSS JOIN knowledge k ON k.id IN (SELECT d.entry_id FROM (SELECT w.entry_id {newest} LIMIT {walk}) d \
-         WHERE {fits} ORDER BY d.entry_id DESC LIMIT {most})), \
-         (SELECT json_group_array(json_array(j.key, (SELECT hex(w.entry_id) {newest} LIMIT 1 OFFSET {walk}))) \
-         FROM {lists}))"
-    ));
+    let along = format!(
+        "SELECT {place}, w.entry_id, {fits} FROM knowledge_words w \
+         WHERE w.project_id = {project} AND w.word = {word} ORDER BY w.entry_id DESC LIMIT {walk}"
+    );
+    let lists = words.iter().flat_map(|list| projects.iter().map(move |project| (list, project)));
+    let rows = lists.enumerate().map(|(place, (list, project))| {
+        let first = list.first().map_or("", String::as_str);
+        let mut row = List::row(place, *project, first);
+        row.extend((1..longest).map(|place| list.get(place).map_or(first, String::as_str).into()));
+        row
+    });
+    script.add_each(along, rows);
     script
 }
 
@@ -222,7 +294,7 @@ pub(super) fn compose_list(
     let (walk, limit) = (script.limit(walk), script.limit(limit));
     let (lists, found, beyond) = if let Some((first, rest)) = under.split_first() {
         let Headed { lists, newest } = Headed::of(&mut script, first, places, before);
-        let fits = conditions(&mut script, rest, "d.entry_id");
+        let fits = conditions(&mut script, rest, "d.entry_id", "unhex(p.value)");
         let found = format!(
             "SELECT DISTINCT d.entry_id FROM (SELECT g.entry_id {newest} LIMIT {walk}) d WHERE {fits} \
              ORDER BY d.entry_id DESC LIMIT {limit}"
@@ -332,15 +404,15 @@ impl Headed {
     }
 }
 
-/// What must hold of an entry in the project `p` to be under all headings.
-fn conditions(script: &mut Script, under: &[Heading], entry: &str) -> String {
+/// What must hold of an entry of a project to be under all headings.
+fn conditions(script: &mut Script, under: &[Heading], entry: &str, project: &str) -> String {
     let mut fits = "true".to_owned();
     for heading in under {
         let one = match heading {
             Heading::Facets(facets) => {
                 let facets = script.json(facets);
                 format!(
-                    "EXISTS (SELECT 1 FROM knowledge_facets g WHERE g.project_id = unhex(p.value) \
+                    "EXISTS (SELECT 1 FROM knowledge_facets g WHERE g.project_id = {project} \
                      AND g.facet IN (SELECT value FROM json_each({facets})) AND g.entry_id = {entry})"
                 )
             }

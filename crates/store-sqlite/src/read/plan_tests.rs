@@ -345,7 +345,7 @@ async fn knowledge_is_read_by_keys() {
         (compose_postings(&projects, &words, &[], 9), by_word),
         (compose_postings(&projects, &words, &under, 9), by_word),
         (compose_having(&[(entry, "a".to_owned())]), "knowledge_words_entry (entry_id=? AND word=?)"),
-        (compose_having_all(&projects, &[words.to_vec()], &under, 9, 9), by_word),
+        (compose_having_all(&projects, &[words.to_vec()], &under, 9), by_word),
         (compose_headed(&projects, &facets, 9), by_facet),
         (compose_headed(&projects, &under[1], 9), "knowledge_links_item (item_id=?)"),
         (compose_list(&projects, &[], None, 9, 9), "knowledge_project (project_id=?)"),

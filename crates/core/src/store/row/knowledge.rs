@@ -99,7 +99,7 @@ impl PostingRows {
         }
         // Ids grow with time.
         for list in &mut lists {
-            list.entries.sort_unstable_by_key(|posting| std::cmp::Reverse(posting.entry));
+            list.entries.sort_by(|a, b| b.entry.cmp(&a.entry));
         }
         lists
     }
@@ -136,7 +136,7 @@ impl WalkedRows {
         for walked in &mut found {
             walked.entries.sort_unstable_by(|a, b| b.cmp(a));
             walked.entries.dedup();
-            walked.cut |= walked.entries.len() > most;
+            walked.cut |= walked.entries.len() >= most;
             walked.entries.truncate(most);
         }
         found
