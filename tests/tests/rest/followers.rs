@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::callers::{database, key};
 
 /// How often the store has asked its database so far.
-fn asked(web: &Web, headers: &[(&str, &str)]) -> u64 {
+pub(crate) fn asked(web: &Web, headers: &[(&str, &str)]) -> u64 {
     let metrics = String::from_utf8(web.to("GET", "/metrics", headers, None).body).expect("text");
     let line = metrics.lines().find_map(|line| line.strip_prefix("docket_store_asked_total "));
     line.unwrap_or_else(|| panic!("no count in {metrics}")).parse().expect("a number")

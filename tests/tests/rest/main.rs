@@ -1,6 +1,7 @@
 //! The server over HTTP, through the real program: every route, its errors, bad input, bad bytes and bad days.
 
 mod api_keys;
+mod asked;
 mod audit;
 mod bad_bytes;
 mod bad_input;
@@ -13,6 +14,7 @@ mod dossier;
 mod events;
 mod first_key;
 mod followers;
+mod hybrid;
 mod items;
 mod knowledge;
 mod lasting;

@@ -1,6 +1,7 @@
 //! What is SQLite's own: files, shared commits, backups. What every store must do is in `tests/src/contract`.
 
 mod admin;
+mod digest;
 mod opening;
 mod support;
 mod waiting;
