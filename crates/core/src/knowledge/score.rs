@@ -1,5 +1,6 @@
 //! How well an entry answers a question, from 0 to 1, and which of two orders comes first.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::model::EntryId;
@@ -68,7 +69,7 @@ pub(super) fn tally(postings: &[Vec<Posting>], weights: &[u32]) -> Vec<Known> {
         }));
     }
     // The lists are in order, most of them: such a sort only has to merge them.
-    all.sort_by(|a, b| b.entry.cmp(&a.entry));
+    all.sort_by_key(|known| Reverse(known.entry));
     all.dedup_by(|next, kept| {
         let same = next.entry == kept.entry;
         if same {

@@ -104,7 +104,7 @@ pub(crate) fn postings(
     })?;
     // Each project's are in order.
     for list in lists.iter_mut().filter(|_| projects.len() > 1) {
-        list.entries.sort_by(|a, b| b.entry.cmp(&a.entry));
+        list.entries.sort_by_key(|posting| std::cmp::Reverse(posting.entry));
     }
     Ok(lists)
 }

@@ -99,7 +99,7 @@ impl PostingRows {
         }
         // Ids grow with time.
         for list in &mut lists {
-            list.entries.sort_by(|a, b| b.entry.cmp(&a.entry));
+            list.entries.sort_by_key(|posting| std::cmp::Reverse(posting.entry));
         }
         lists
     }
