@@ -281,7 +281,7 @@ impl Desk {
                 };
                 let mut lock = Script::default();
                 lock.add("BEGIN IMMEDIATE");
-                read::load(link, &self.context, scope, lock)
+                read::load(link, &self.context, scope, &lock)
             })();
             match attempt {
                 Ok(slice) => {
@@ -316,7 +316,7 @@ impl Desk {
         if let Some(unit) = &unsent {
             add_apart(&mut before, unit);
         }
-        match (read::load(link, &self.context, scope, before), unsent) {
+        match (read::load(link, &self.context, scope, &before), unsent) {
             (Ok(slice), unsent) => {
                 if let Some(unit) = unsent {
                     batch.sent(unit);
