@@ -1,12 +1,13 @@
 //! The one writer: units of work come in by a queue of fixed length, and those that wait together share a commit.
 //!
 //! The writer is a task of its own, so that a caller who goes away leaves no transaction behind: its unit runs to its end.
-//! It waits for nothing while it holds the database's lock but the database itself.
+//! It waits for nothing while it holds the database's lock but the database itself. A caller who is alone is served in
+//! place, in one go: to wake the writer and be woken by it would cost as much as a third of the commit.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use docket_core::limits;
 use docket_core::model::Timestamp;
@@ -18,7 +19,7 @@ use crate::context::Context;
 use crate::disk::Disk;
 use crate::error::{Trouble, again, failed, is_busy, is_unflushed, store_error};
 use crate::options::{BATCH_UNITS, QUEUED_UNITS};
-use crate::place::run_apart;
+use crate::place::{has_threads, in_place, run_apart};
 use crate::pool::{Connector, Link};
 use crate::queue::Turn;
 use crate::read;
@@ -36,14 +37,15 @@ enum Message {
     Stop(oneshot::Sender<()>),
 }
 
-/// The writer's connection, while the writer does not use it.
-type Idle = Arc<Mutex<Option<Link>>>;
-
 /// The way to the writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
     queue: mpsc::Sender<Message>,
-    idle: Idle,
+    desk: Arc<Mutex<Desk>>,
+    /// How many callers are on their way to a commit.
+    callers: AtomicUsize,
+    /// Whether the writer has a thread of its own.
+    apart: bool,
 }
 
 impl Writer {
@@ -56,27 +58,44 @@ impl Writer {
     ) -> Result<Self, StoreError> {
         let (queue, messages) = mpsc::channel(QUEUED_UNITS);
         let turn = Turn::new(&connector.options);
-        let idle = Idle::default();
-        let owned = Desk { connector, context, watch, disk, turn, idle: Arc::clone(&idle), link: None };
-        run_apart("docket-writer", owned.serve(messages)).map_err(|error| StoreError::Failed(Box::new(error)))?;
-        Ok(Self { queue, idle })
+        let desk = Arc::new(Mutex::new(Desk { connector, context, watch, disk, turn, link: None, closed: false }));
+        let served = serve(Arc::clone(&desk), messages);
+        run_apart("docket-writer", served).map_err(|error| StoreError::Failed(Box::new(error)))?;
+        Ok(Self { queue, desk, callers: AtomicUsize::new(0), apart: has_threads() })
     }
 
     /// The writer's connection, where nobody uses it: unlike those of readers it still knows the pages of its own last
     /// commits. The writer waits until it is given back, so it is for quick looks alone.
     pub(crate) fn idle(&self) -> Option<MappedMutexGuard<'_, Link>> {
-        let idle = self.idle.try_lock().ok()?;
-        MutexGuard::try_map(idle, |link| link.as_mut().filter(|link| link.is_whole())).ok()
+        let desk = self.desk.try_lock().ok()?;
+        MutexGuard::try_map(desk, |desk| desk.link.as_mut().filter(|link| link.is_whole())).ok()
     }
 
     /// Runs a unit to its commit; turned away at once when too many wait.
     pub(crate) async fn execute(&self, unit: Box<dyn Unit>) -> Result<(), StoreError> {
+        let caller = Caller::come(&self.callers);
+        let unit = if caller.is_alone && self.apart {
+            match self.run_here(unit) {
+                Ok(done) => return done,
+                Err(unit) => unit,
+            }
+        } else {
+            unit
+        };
         let (reply, answer) = oneshot::channel();
         self.queue.try_send(Message::Run(unit, reply)).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => StoreError::Overloaded,
             mpsc::error::TrySendError::Closed(_) => failed("the store is closed"),
         })?;
         answer.await.unwrap_or_else(|_| Err(failed("the writer is gone")))
+    }
+
+    /// Runs a unit in place, in one go; gives it back where that would mean to wait for somebody.
+    fn run_here(&self, unit: Box<dyn Unit>) -> Result<Result<(), StoreError>, Box<dyn Unit>> {
+        match self.desk.try_lock() {
+            Ok(mut desk) if !desk.closed => in_place(|| desk.run_now(unit)),
+            Ok(_) | Err(_) => Err(unit),
+        }
     }
 
     /// Lets the writer finish what is queued, then ends it.
@@ -88,20 +107,58 @@ impl Writer {
     }
 }
 
+/// Somebody on the way to a commit, counted as long as that takes.
+struct Caller<'c> {
+    callers: &'c AtomicUsize,
+    is_alone: bool,
+}
+
+impl<'c> Caller<'c> {
+    fn come(callers: &'c AtomicUsize) -> Self {
+        Self { callers, is_alone: callers.fetch_add(1, Ordering::Relaxed) == 0 }
+    }
+}
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        self.callers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs what is queued, batch by batch, until it is told to stop.
+async fn serve(desk: Arc<Mutex<Desk>>, mut messages: mpsc::Receiver<Message>) {
+    let mut taken = Vec::with_capacity(BATCH_UNITS);
+    let mut stopped = None;
+    while stopped.is_none() && messages.recv_many(&mut taken, BATCH_UNITS).await > 0 {
+        let mut units = VecDeque::with_capacity(taken.len());
+        for message in taken.drain(..) {
+            match message {
+                Message::Run(unit, reply) => units.push_back((unit, reply)),
+                Message::Stop(done) => stopped = Some(done),
+            }
+        }
+        if !units.is_empty() {
+            desk.lock().await.run(units).await;
+        }
+    }
+    desk.lock().await.close();
+    if let Some(done) = stopped {
+        let _ = done.send(());
+    }
+}
+
 /// Why a unit was not run to its commit.
 enum Fault {
     /// It alone is at fault; the transaction goes on without it.
     Unit(StoreError),
     /// The transaction is lost, and with it what earlier units wrote in it.
     Batch(StoreError),
-    /// No transaction could be begun.
-    Locked(StoreError),
 }
 
 impl Fault {
     fn error(&self) -> &StoreError {
         match self {
-            Self::Unit(error) | Self::Batch(error) | Self::Locked(error) => error,
+            Self::Unit(error) | Self::Batch(error) => error,
         }
     }
 }
@@ -113,8 +170,7 @@ struct Unsent {
     replies: Vec<Reply>,
 }
 
-/// The transaction of one batch.
-#[derive(Default)]
+/// The transaction of one batch, from the moment at which the database's lock is held.
 struct Batch {
     open: bool,
     wrote: bool,
@@ -128,6 +184,10 @@ struct Batch {
 }
 
 impl Batch {
+    fn begun() -> Self {
+        Self { open: true, wrote: false, committed: false, decided: Vec::new(), unsent: None, spent: Vec::new() }
+    }
+
     /// Notes that the writes of a unit are in the transaction.
     fn sent(&mut self, unit: Unsent) {
         self.wrote = true;
@@ -136,47 +196,54 @@ impl Batch {
     }
 }
 
-/// What the writer's task owns.
+/// What it takes to write. Whoever has it is the one writer.
+#[derive(Debug)]
 struct Desk {
     connector: Arc<Connector>,
     context: Arc<Context>,
     watch: Arc<Watch>,
     disk: Arc<Disk>,
     turn: Turn,
-    idle: Idle,
     link: Option<Link>,
+    closed: bool,
 }
 
 impl Desk {
-    async fn serve(mut self, mut messages: mpsc::Receiver<Message>) {
-        let mut taken = Vec::with_capacity(BATCH_UNITS);
-        let mut stopped = None;
-        while stopped.is_none() && messages.recv_many(&mut taken, BATCH_UNITS).await > 0 {
-            let mut units = Vec::with_capacity(taken.len());
-            for message in taken.drain(..) {
-                match message {
-                    Message::Run(unit, reply) => units.push((unit, reply)),
-                    Message::Stop(done) => stopped = Some(done),
+    /// Runs units to their commits.
+    async fn run(&mut self, mut units: VecDeque<Job>) {
+        while !units.is_empty() {
+            let spent = match self.lock().await {
+                Ok(()) => self.run_locked(&mut units),
+                Err(error) => {
+                    for (_, reply) in units.drain(..) {
+                        answer(reply, Err(again(&error)));
+                    }
+                    return;
                 }
+            };
+            if planted(Bug::AnswerBeforeCommit) {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                self.commit_late();
             }
-            if !units.is_empty() {
-                self.run(units).await;
-            }
-        }
-        let link = self.idle.lock().await.take();
-        if let Some(link) = link {
-            link.close();
-        }
-        if let Some(done) = stopped {
-            let _ = done.send(());
+            // To let go of a large change set takes a while: the callers go on first.
+            tokio::task::yield_now().await;
+            drop(spent);
         }
     }
 
-    async fn run(&mut self, units: Vec<Job>) {
-        let mut idle = Arc::clone(&self.idle).lock_owned().await;
-        self.link = idle.take().filter(Link::is_whole);
-        let mut batch = Batch::default();
-        let mut waiting = VecDeque::from(units);
+    /// Runs one unit to its commit, unless somebody else has the database's lock.
+    fn run_now(&mut self, unit: Box<dyn Unit>) -> Result<Result<(), StoreError>, Box<dyn Unit>> {
+        if planted(Bug::AnswerBeforeCommit) || !matches!(self.try_lock(), Ok(true)) {
+            return Err(unit);
+        }
+        let (reply, mut answer) = oneshot::channel();
+        drop(self.run_locked(&mut VecDeque::from([(unit, reply)])));
+        Ok(answer.try_recv().unwrap_or_else(|_| Err(failed("the writer gave no answer"))))
+    }
+
+    /// Runs units in the transaction that was begun, up to its end. Those that a failure of it left out stay.
+    fn run_locked(&mut self, waiting: &mut VecDeque<Job>) -> Vec<ChangeSet> {
+        let mut batch = Batch::begun();
         // Units that a common slice did not serve; each gets one of its own.
         let mut alone = 0;
         while let Some(job) = waiting.pop_front() {
@@ -192,7 +259,7 @@ impl Desk {
                 }
             }
             let ran = match scope {
-                Ok(scope) => self.run_together(&mut batch, &scope, &mut jobs).await,
+                Ok(scope) => self.run_together(&mut batch, &scope, &mut jobs),
                 Err(fault) => Err(fault),
             };
             match ran {
@@ -201,25 +268,23 @@ impl Desk {
                     jobs.into_iter().rev().for_each(|job| waiting.push_front(job));
                 }
                 Err(fault) => {
-                    if let Fault::Batch(error) = &fault {
-                        self.give_up(std::mem::take(&mut batch), error);
-                    }
-                    let others =
-                        if matches!(fault, Fault::Locked(_)) { std::mem::take(&mut waiting) } else { VecDeque::new() };
-                    for (_, reply) in jobs.into_iter().chain(others) {
+                    for (_, reply) in jobs {
                         answer(reply, Err(again(fault.error())));
+                    }
+                    if let Fault::Batch(error) = fault {
+                        self.give_up(batch, &error);
+                        return Vec::new();
                     }
                 }
             }
         }
-        self.finish(batch).await;
-        *idle = self.link.take();
+        self.finish(batch)
     }
 
     /// Decides units over one slice that serves them all, one after the other; leaves those that it does not serve, of
     /// which a single unit is never one.
-    async fn run_together(&mut self, batch: &mut Batch, scope: &Scope, jobs: &mut Vec<Job>) -> Result<(), Fault> {
-        let mut slice = if batch.open { self.look(batch, scope)? } else { self.begin(batch, scope).await? };
+    fn run_together(&mut self, batch: &mut Batch, scope: &Scope, jobs: &mut Vec<Job>) -> Result<(), Fault> {
+        let mut slice = self.look(batch, scope)?;
         let mut undecided = Vec::new();
         let mut together: Option<Unsent> = None;
         let mut is_true = true;
@@ -270,40 +335,40 @@ impl Desk {
         Err(Fault::Unit(failed("a unit of work wanted to look further than it may")))
     }
 
-    /// Takes the database's lock and shows a scope.
-    async fn begin(&mut self, batch: &mut Batch, scope: &Scope) -> Result<Slice, Fault> {
-        self.disk.check().map_err(Fault::Locked)?;
+    /// Takes the database's lock, after waiting for it if need be.
+    async fn lock(&mut self) -> Result<(), StoreError> {
         loop {
-            let attempt = (|| {
-                let link = match self.link.as_mut() {
-                    Some(link) => link,
-                    None => self.link.insert(self.connector.connect_impatient().map_err(Trouble::Sql)?),
-                };
-                let mut lock = Script::default();
-                lock.add("BEGIN IMMEDIATE");
-                read::load(link, &self.context, scope, &lock)
-            })();
-            match attempt {
-                Ok(slice) => {
-                    self.turn.leave();
-                    batch.open = true;
-                    return Ok(slice);
-                }
-                Err(Trouble::Rows(error)) => {
-                    self.turn.leave();
-                    batch.open = true;
-                    return Err(Fault::Unit(error));
-                }
-                Err(Trouble::Sql(error)) if is_busy(&error) => {
+            match self.try_lock() {
+                Ok(true) => break,
+                Ok(false) => {
                     if !self.turn.wait().await {
                         self.turn.leave();
-                        return Err(Fault::Locked(store_error(error)));
+                        return Err(StoreError::Busy(None));
                     }
                 }
-                Err(Trouble::Sql(error)) => {
+                Err(error) => {
                     self.turn.leave();
-                    return Err(Fault::Batch(store_error(error)));
+                    return Err(error);
                 }
+            }
+        }
+        self.turn.leave();
+        Ok(())
+    }
+
+    /// Takes the database's lock, unless another process has it.
+    fn try_lock(&mut self) -> Result<bool, StoreError> {
+        self.disk.check()?;
+        let link = match self.link.take().filter(Link::is_whole) {
+            Some(link) => self.link.insert(link),
+            None => self.link.insert(self.connector.connect_impatient().map_err(store_error)?),
+        };
+        match link.turn("BEGIN IMMEDIATE") {
+            Ok(()) => Ok(true),
+            Err(error) if is_busy(&error) => Ok(false),
+            Err(error) => {
+                self.link = None;
+                Err(store_error(error))
             }
         }
     }
@@ -381,23 +446,22 @@ impl Desk {
         link.run(&script).is_ok()
     }
 
-    /// Ends the batch's transaction and answers its units: only now is what they wrote durable.
-    async fn finish(&mut self, mut batch: Batch) {
+    /// Ends the batch's transaction and answers its units: only now is what they wrote durable. Returns what was written.
+    fn finish(&mut self, mut batch: Batch) -> Vec<ChangeSet> {
         if let Some(unit) = batch.unsent.take()
             && let Err(error) = self.write_last(&mut batch, unit)
         {
-            return self.give_up(batch, &error);
+            self.give_up(batch, &error);
+            return Vec::new();
         }
-        if planted(Bug::AnswerBeforeCommit) {
-            for reply in batch.decided.drain(..) {
-                answer(reply, Ok(()));
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-        if batch.open && batch.wrote {
+        let late = planted(Bug::AnswerBeforeCommit);
+        if batch.open && batch.wrote && !late {
             match self.end("COMMIT") {
                 Ok(()) => (batch.open, batch.committed) = (false, true),
-                Err(error) => return self.give_up(batch, &error),
+                Err(error) => {
+                    self.give_up(batch, &error);
+                    return Vec::new();
+                }
             }
         }
         if batch.committed {
@@ -408,14 +472,28 @@ impl Desk {
             answer(reply, Ok(()));
         }
         if batch.open
+            && !(late && batch.wrote)
             && let Err(error) = self.end("ROLLBACK")
         {
             tracing::warn!(error = &error as &dyn std::error::Error, "a transaction without writes did not end");
             self.link = None;
         }
-        // To let go of a large change set takes a while: the callers go on first.
-        tokio::task::yield_now().await;
-        drop(batch.spent);
+        batch.spent
+    }
+
+    /// The bug that is planted: what was acknowledged becomes durable only now.
+    fn commit_late(&mut self) {
+        if self.link.as_ref().is_some_and(|link| !link.is_whole()) && self.end("COMMIT").is_ok() {
+            self.watch.committed();
+        }
+    }
+
+    /// Closes the file. Whoever comes later finds it closed.
+    fn close(&mut self) {
+        self.closed = true;
+        if let Some(link) = self.link.take() {
+            link.close();
+        }
     }
 
     /// Undoes the batch and tells its units. What was remembered of it may be wrong, the connection is doubtful.
