@@ -133,13 +133,16 @@ impl Writer {
     async fn attempt(&self, lease: &mut Lease, unit: &mut dyn Unit, turn: Turn) -> Result<Attempt, StoreError> {
         let scope = guard(|| unit.scope())?;
         let patience = self.connector.options.lock_timeout;
-        if let Err(error) = lease.begin(&turn.statements(&scope, patience)).await {
+        let outside = planted(Bug::LookedOutside);
+        let opening = if outside { String::new() } else { turn.statements(&scope, patience) };
+        if let Err(error) = lease.begin(&opening).await {
             if lease.may_be_stale(&error) {
                 return Ok(Attempt::Again(Lost::Connection));
             }
             return self.give_up(lease, Trouble::Sql(error), turn).await;
         }
-        let decided = match self.decide(lease, unit, scope, turn).await {
+        let seen_as = if outside { Turn::Alone } else { turn };
+        let decided = match self.decide(lease, unit, scope, seen_as).await {
             Ok(decided) => decided,
             Err(trouble) => return self.give_up(lease, trouble, turn).await,
         };
@@ -154,6 +157,11 @@ impl Writer {
             }
             Decided::Write(changes, seen) => (changes, seen),
         };
+        if outside {
+            lease.rollback().await.map_err(store_error)?;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            lease.begin("").await.map_err(store_error)?;
+        }
         if planted(Bug::ToldBeforeCommit) {
             self.watch.committed(!changes.keys.is_empty());
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -216,6 +224,14 @@ impl Writer {
             die_at(1);
             link.begin("").await.map_err(Trouble::Sql)?;
             written && write::write(link, &events, seen, seen.now).await?
+        } else if planted(Bug::AnswersApart) {
+            let rows = ChangeSet { answer: None, ..changes.clone() };
+            let answer = ChangeSet { answer: changes.answer.clone(), ..ChangeSet::default() };
+            let written = write::write(link, &rows, seen, seen.now).await?;
+            link.commit().await.map_err(Trouble::Sql)?;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            link.begin("").await.map_err(Trouble::Sql)?;
+            written && write::write(link, &answer, seen, seen.now).await?
         } else {
             write::write(link, changes, seen, seen.now).await?
         };

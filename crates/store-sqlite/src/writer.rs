@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use docket_core::limits;
 use docket_core::model::Timestamp;
 use docket_core::plant::{Bug, planted};
-use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, Unit};
+use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, StoredAnswer, Unit};
 use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard, mpsc, oneshot};
 
 use crate::context::Context;
@@ -280,12 +280,16 @@ impl Desk {
                     None => self.link.insert(self.connector.connect_impatient().map_err(Trouble::Sql)?),
                 };
                 let mut lock = Script::default();
-                lock.add("BEGIN IMMEDIATE");
+                lock.add(if planted(Bug::LookedOutside) { "BEGIN" } else { "BEGIN IMMEDIATE" });
                 read::load(link, &self.context, scope, lock)
             })();
             match attempt {
                 Ok(slice) => {
                     self.turn.leave();
+                    if planted(Bug::LookedOutside) {
+                        self.end("COMMIT").map_err(Fault::Batch)?;
+                        self.lock_late().await.map_err(Fault::Batch)?;
+                    }
                     batch.open = true;
                     return Ok(slice);
                 }
@@ -304,6 +308,20 @@ impl Desk {
                     self.turn.leave();
                     return Err(Fault::Batch(store_error(error)));
                 }
+            }
+        }
+    }
+
+    /// Takes the lock a while after the look; only planted bugs do.
+    async fn lock_late(&mut self) -> Result<(), StoreError> {
+        loop {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
+            let mut script = Script::default();
+            script.add("BEGIN IMMEDIATE");
+            match link.run(&script) {
+                Err(error) if is_busy(&error) => {}
+                ended => return ended.map_err(store_error),
             }
         }
     }
@@ -383,6 +401,10 @@ impl Desk {
 
     /// Ends the batch's transaction and answers its units: only now is what they wrote durable.
     async fn finish(&mut self, mut batch: Batch) {
+        let late = match &mut batch.unsent {
+            Some(unit) if planted(Bug::AnswersApart) => unit.changes.answer.take().map(|answer| (answer, unit.now)),
+            Some(_) | None => None,
+        };
         if let Some(unit) = batch.unsent.take()
             && let Err(error) = self.write_last(&mut batch, unit)
         {
@@ -404,6 +426,11 @@ impl Desk {
             self.connector.counters.commits.fetch_add(1, Ordering::Relaxed);
             self.watch.committed();
         }
+        if let Some((answer, now)) = late.filter(|_| batch.committed)
+            && let Err(error) = self.write_answer(answer, now).await
+        {
+            return self.give_up(batch, &error);
+        }
         for reply in batch.decided {
             answer(reply, Ok(()));
         }
@@ -416,6 +443,16 @@ impl Desk {
         // To let go of a large change set takes a while: the callers go on first.
         tokio::task::yield_now().await;
         drop(batch.spent);
+    }
+
+    /// Writes an answer in a transaction of its own; only a planted bug does.
+    async fn write_answer(&mut self, answer: StoredAnswer, now: Timestamp) -> Result<(), StoreError> {
+        self.lock_late().await?;
+        let mut script = Script::default();
+        write::add_changes(&mut script, &ChangeSet { answer: Some(answer), ..ChangeSet::default() }, now);
+        script.add("COMMIT");
+        let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
+        link.run(&script).map_err(store_error)
     }
 
     /// Undoes the batch and tells its units. What was remembered of it may be wrong, the connection is doubtful.

@@ -129,15 +129,16 @@ pub(super) fn add_attached(statement: &mut Statement, scope: &Scope) -> bool {
     true
 }
 
-/// Everything the named items wait for. Edges and children are packed, for a walk may be long.
+/// Everything that waits for the named items: what they block and what they lie in, and in turn. A walk that way never goes
+/// through the children of anything, of which there may be many. Edges and parents are packed, for a walk may be long.
 pub(super) fn add_waits(script: &mut Script, statement: &mut Statement) {
     let most = script.limit(limits::GRAPH_NODES);
     statement.part(
         "waited (id)",
         &format!(
             "WITH RECURSIVE w (id) AS (SELECT id FROM named \
-             UNION SELECT e.from_id FROM w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS} \
-             UNION SELECT c.id FROM w CROSS JOIN items c ON c.parent_id = w.id \
+             UNION SELECT e.to_id FROM w CROSS JOIN edges e ON e.from_id = w.id AND e.kind = {BLOCKS} \
+             UNION SELECT c.parent_id FROM w CROSS JOIN items c ON c.id = w.id WHERE c.parent_id IS NOT NULL \
              LIMIT {most} + 1) SELECT id FROM w"
         ),
     );
@@ -146,13 +147,13 @@ pub(super) fn add_waits(script: &mut Script, statement: &mut Statement) {
         "wait_edges",
         &format!(
             "(SELECT group_concat(hex(e.from_id) || hex(e.to_id) || coalesce(e.unblock_at, {TERMINAL}), '') \
-             FROM waited w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS})"
+             FROM waited w CROSS JOIN edges e ON e.from_id = w.id AND e.kind = {BLOCKS})"
         ),
     );
     statement.result(
         "wait_children",
         "(SELECT group_concat(hex(c.parent_id) || hex(c.id), '') \
-         FROM waited w CROSS JOIN items c ON c.parent_id = w.id)",
+         FROM waited w CROSS JOIN items c ON c.id = w.id WHERE c.parent_id IS NOT NULL)",
     );
 }
 
