@@ -3,6 +3,7 @@
 //! A case is a function over a [`support::Bench`]. It names no database. `cases!` lists all of them: a case that is not
 //! in it is not run, which `tests/tests/contract.rs` finds.
 
+pub mod costs;
 pub mod fences;
 pub mod finding;
 pub mod knowledge;
@@ -24,6 +25,7 @@ pub mod writing;
 macro_rules! cases {
     ($run:ident) => {
         $run! {
+            costs::no_command_costs_more_for_more_rows,
             fences::a_write_around_an_item_needs_its_fence_of_now,
             finding::each_filter_leaves_what_it_says,
             finding::words_are_found_by_their_beginnings,
@@ -44,6 +46,7 @@ macro_rules! cases {
             knowledge::an_old_citation_is_taken_back_behind_many_newer_ones,
             vectors::vectors_follow_the_text_of_their_entry,
             vectors::searches_answer_alike_and_cost_the_same_however_many_there_are,
+            vectors::digests_of_many_items_cost_what_one_costs,
             vectors::a_text_that_is_refused_does_not_stop_the_others,
             vectors::one_process_at_a_time_makes_vectors,
             vectors::one_model_for_the_whole_database,
@@ -105,6 +108,7 @@ macro_rules! cases {
             writing::two_agents_never_get_the_same_item,
             writing::a_unit_sees_what_the_one_before_it_wrote,
             writing::removed_items_take_their_notes_edges_and_words_with_them,
+            writing::costs_do_not_grow_with_rows,
         }
     };
 }
