@@ -3,6 +3,8 @@
 //! The writer is a task of its own, so that a caller who goes away leaves no transaction behind: its unit runs to its end.
 //! It waits for nothing while it holds the database's lock but the database itself.
 
+mod late;
+
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use std::sync::atomic::Ordering;
 use docket_core::limits;
 use docket_core::model::Timestamp;
 use docket_core::plant::{Bug, planted};
-use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, StoredAnswer, Unit};
+use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, Unit};
 use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard, mpsc, oneshot};
 
 use crate::context::Context;
@@ -286,10 +288,7 @@ impl Desk {
             match attempt {
                 Ok(slice) => {
                     self.turn.leave();
-                    if planted(Bug::LookedOutside) {
-                        self.end("COMMIT").map_err(Fault::Batch)?;
-                        self.lock_late().await.map_err(Fault::Batch)?;
-                    }
+                    self.lock_again().await.map_err(Fault::Batch)?;
                     batch.open = true;
                     return Ok(slice);
                 }
@@ -308,20 +307,6 @@ impl Desk {
                     self.turn.leave();
                     return Err(Fault::Batch(store_error(error)));
                 }
-            }
-        }
-    }
-
-    /// Takes the lock a while after the look; only planted bugs do.
-    async fn lock_late(&mut self) -> Result<(), StoreError> {
-        loop {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-            let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
-            let mut script = Script::default();
-            script.add("BEGIN IMMEDIATE");
-            match link.run(&script) {
-                Err(error) if is_busy(&error) => {}
-                ended => return ended.map_err(store_error),
             }
         }
     }
@@ -374,7 +359,7 @@ impl Desk {
             script.add("COMMIT");
         }
         let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
-        let Err(error) = send(link, &script) else {
+        let Err(error) = late::send(link, &script) else {
             batch.sent(unit);
             batch.committed = !planted(Bug::AnswerBeforeCommit);
             batch.open = !batch.committed;
@@ -401,21 +386,13 @@ impl Desk {
 
     /// Ends the batch's transaction and answers its units: only now is what they wrote durable.
     async fn finish(&mut self, mut batch: Batch) {
-        let late = match &mut batch.unsent {
-            Some(unit) if planted(Bug::AnswersApart) => unit.changes.answer.take().map(|answer| (answer, unit.now)),
-            Some(_) | None => None,
-        };
+        let late = late::answer_of(batch.unsent.as_mut());
         if let Some(unit) = batch.unsent.take()
             && let Err(error) = self.write_last(&mut batch, unit)
         {
             return self.give_up(batch, &error);
         }
-        if planted(Bug::AnswerBeforeCommit) {
-            for reply in batch.decided.drain(..) {
-                answer(reply, Ok(()));
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
+        late::answer_early(&mut batch).await;
         if batch.open && batch.wrote {
             match self.end("COMMIT") {
                 Ok(()) => (batch.open, batch.committed) = (false, true),
@@ -443,16 +420,6 @@ impl Desk {
         // To let go of a large change set takes a while: the callers go on first.
         tokio::task::yield_now().await;
         drop(batch.spent);
-    }
-
-    /// Writes an answer in a transaction of its own; only a planted bug does.
-    async fn write_answer(&mut self, answer: StoredAnswer, now: Timestamp) -> Result<(), StoreError> {
-        self.lock_late().await?;
-        let mut script = Script::default();
-        write::add_changes(&mut script, &ChangeSet { answer: Some(answer), ..ChangeSet::default() }, now);
-        script.add("COMMIT");
-        let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
-        link.run(&script).map_err(store_error)
     }
 
     /// Undoes the batch and tells its units. What was remembered of it may be wrong, the connection is doubtful.
@@ -490,20 +457,6 @@ fn add_apart(script: &mut Script, unit: &Unsent) {
     script.add("SAVEPOINT unit");
     write::add_changes(script, &unit.changes, unit.now);
     script.add("RELEASE unit");
-}
-
-/// Sends a script, or dies half-way through it where a test says so.
-fn send(link: &mut Link, script: &Script) -> Result<(), rusqlite::Error> {
-    #[cfg(feature = "plant")]
-    if let Some(last) = crate::plant::dies_at() {
-        let dies = last < script.len();
-        link.run(&script.first(last))?;
-        if dies {
-            std::process::abort();
-        }
-        return Ok(());
-    }
-    link.run(script)
 }
 
 /// Runs foreign code: what panics there fails its own unit and nothing else.

@@ -7,164 +7,27 @@ use std::collections::BTreeMap;
 
 use docket_core::access::Profile;
 use docket_core::command::{
-    AddEntries, Advance, ApproveChecks, Arrange, Ask, Attest, Begin, BeginSession, BriefText, CancelRun, CancelSession,
-    Change, CiteEntries, Claim, ClaimNext, ClaimRequest, CloseTree, Complete, Create, CreateKey, EdgeSpec, Edit,
-    EditEntry, End, EndQuestion, EndRun, Finish, FinishSession, Heartbeat, Import, ImportMarkdown, Learning, Link,
-    MoveRequest, NewCheck, NewCriterion, NewEdge, NewItem, NewLink, NotePut, OrderRuns, Parent, Patch, Progress, Proof,
-    PutNotes, ReadEntry, Remark, Remove, RemoveEntries, RemoveLinks, RemoveNotes, Renew, Report, ReviewEntries,
-    RevokeKey, RotateKey, SetBrief, SetChecks, SetProject, Stage, Submit, Take, TakeRun, Unlink, Verify, Wanted, What,
+    AddEntries, ApproveChecks, Arrange, Ask, Attest, Begin, BeginSession, BriefText, CancelRun, CancelSession, Change,
+    CiteEntries, ClaimNext, CloseTree, Complete, Create, CreateKey, EdgeSpec, Edit, EditEntry, End, EndQuestion,
+    EndRun, Finish, FinishSession, Heartbeat, Import, ImportMarkdown, Link, NewCriterion, NewEdge, NewItem, Parent,
+    Patch, Progress, Proof, PutNotes, ReadEntry, Remove, RemoveEntries, RemoveLinks, RemoveNotes, Renew, Report,
+    ReviewEntries, RevokeKey, RotateKey, SetBrief, SetProject, Stage, Submit, Take, TakeRun, Unlink, Verify, Wanted,
+    What,
 };
-use docket_core::engine::{Call, Command, Engine};
+use docket_core::engine::Engine;
 use docket_core::model::{
-    Authority, CheckKind, CriterionId, Definition, EdgeKind, Fence, ItemId, ItemRef, KeySecret, Project, RunEnd,
-    Runtime, Slug, Taking, Text, Trigger, Url,
+    Authority, CriterionId, EdgeKind, Fence, ItemId, KeySecret, RunEnd, Runtime, Slug, Taking, Trigger,
 };
-use docket_core::store::ProjectRef;
 use docket_core::testing::title;
 use docket_core::workflow::Target;
 
-use super::support::{Bench, child, edge, item, name, new_uuid, note, project};
+use super::support::{Bench, child, edge, item, name, note, project};
+use super::teller::{Teller, definition, jot, relates, text};
 
 /// Few rows, and many: no list that a command takes may be longer.
 const SIZES: [usize; 2] = [2, 20];
 
-fn text(text: &str) -> Text {
-    Text::parse(text).expect("a text")
-}
-
-/// Runs commands and counts what each asks of the database.
-struct Teller<'b> {
-    bench: &'b Bench,
-    engine: Engine,
-    project: Project,
-    size: usize,
-    costs: BTreeMap<&'static str, u64>,
-}
-
 impl Teller<'_> {
-    fn any(&self) -> ProjectRef {
-        ProjectRef::Id(self.project.id)
-    }
-
-    async fn quietly<C: Command>(&self, command: C) -> C::Output {
-        self.by("ann", command).await
-    }
-
-    async fn by<C: Command>(&self, who: &str, command: C) -> C::Output {
-        let call = Call::new(name(who), new_uuid().as_u128());
-        self.engine.run(call, command).await.unwrap_or_else(|error| panic!("{}: {error:?}", C::NAME))
-    }
-
-    /// Runs a command, and remembers what it cost.
-    async fn run<C: Command>(&mut self, command: C) -> C::Output {
-        self.run_by("ann", command).await
-    }
-
-    async fn run_by<C: Command>(&mut self, who: &str, command: C) -> C::Output {
-        let before = self.bench.store.statements();
-        let done = self.by(who, command).await;
-        self.costs.insert(C::NAME, self.bench.store.statements() - before);
-        done
-    }
-
-    fn create(&self, items: Vec<NewItem>) -> Create {
-        Create {
-            project: self.any(),
-            items,
-            edges: vec![],
-            notes: vec![],
-            blank_notes: false,
-            room_below: false,
-            atomic: true,
-        }
-    }
-
-    /// An item alone.
-    async fn item(&self, words: &str) -> ItemId {
-        let made = self.quietly(self.create(vec![NewItem::titled(title(words))])).await;
-        made.items.into_iter().flatten().next().expect("an item").item.id
-    }
-
-    fn note(&self, item: ItemId, key: &str) -> NotePut {
-        NotePut { item: item.into(), key: name(key), phase: None, body: text("words"), by: None, fence: None }
-    }
-
-    /// An item with as many notes and edges as there are to be rows.
-    async fn busy(&self, words: &str) -> ItemId {
-        let item = self.item(words).await;
-        let notes = (0..self.size).map(|number| self.note(item, &format!("n{number}"))).collect();
-        self.quietly(PutNotes { project: self.any(), notes, atomic: true }).await;
-        let ends = (0..self.size).map(|number| NewItem::titled(title(&format!("end {number}")))).collect();
-        let ends = self.quietly(self.create(ends)).await;
-        let edges = ends.items.into_iter().flatten().map(|end| relates(item, end.item.id)).collect();
-        self.quietly(Link { project: self.any(), edges, holding: None }).await;
-        item
-    }
-
-    fn advance(&self, items: impl IntoIterator<Item = ItemId>, trigger: Trigger) -> Advance {
-        let moves = items.into_iter().map(|item| MoveRequest::of(item.into(), Target::Trigger(trigger))).collect();
-        Advance { project: self.any(), moves, atomic: true }
-    }
-
-    fn remark(&self, item: ItemId) -> Remark {
-        let url = |number: usize| Url::parse(&format!("https://example.com/{number}")).expect("an address");
-        let link = |number: usize| NewLink {
-            kind: name("page"),
-            reference: name(&format!("{number}")),
-            url: url(number),
-            title: None,
-        };
-        let links = (0..self.size).map(link).collect();
-        Remark { project: self.any(), item: item.into(), comment: Some(text("words")), links, fence: None }
-    }
-
-    fn claim(&self, items: &[ItemId], releases: &[ItemId]) -> Claim {
-        Claim {
-            project: self.any(),
-            claims: items.iter().map(|item| ClaimRequest { item: (*item).into(), ttl: None }).collect(),
-            releases: releases.iter().map(|item| (*item).into()).collect(),
-            ready_only: false,
-        }
-    }
-
-    fn learnings(&self) -> Vec<Learning> {
-        let learning = |number: usize| Learning {
-            title: title(&format!("{} learned {number}", self.project.slug)),
-            body: text(&format!("words of {} and {number}", self.project.slug)),
-            tags: vec![],
-        };
-        (0..self.size).map(learning).collect()
-    }
-
-    fn checks(&self, item: ItemId) -> SetChecks {
-        let check = |number: usize| NewCheck {
-            desc: text(&format!("check {number}")),
-            kind: if number == 0 { CheckKind::Manual } else { command(number) },
-            proves: None,
-        };
-        SetChecks {
-            project: self.any(),
-            item: item.into(),
-            checks: (0..self.size).map(check).collect(),
-            add: false,
-            expected_version: None,
-            fence: None,
-            authority: Authority::Agent,
-        }
-    }
-
-    fn order(&self, item: ItemId) -> OrderRuns {
-        OrderRuns {
-            project: self.any(),
-            item: item.into(),
-            only: vec![],
-            again: false,
-            unchanged: vec![],
-            runner: None,
-            allowed: (1..self.size).map(definition).collect(),
-        }
-    }
-
     /// Items: made, linked, changed, moved, closed and removed.
     async fn items(&mut self) {
         let (root, other) = (self.item("root").await, self.item("other").await);
@@ -184,7 +47,7 @@ impl Teller<'_> {
             Create { edges: (0..self.size).map(edge).collect(), ..self.create((0..self.size).map(under).collect()) };
         let made = self.run(create).await;
         let children: Vec<ItemId> = made.items.into_iter().flatten().map(|made| made.item.id).collect();
-        let notes = children.iter().map(|child| self.note(*child, "plan")).collect();
+        let notes = children.iter().map(|child| jot(*child, "plan")).collect();
         let put = PutNotes { project: self.any(), notes, atomic: true };
         let written = self.run(put).await;
         let ids = written.notes.into_iter().flatten().map(|note| note.id).collect();
@@ -218,10 +81,10 @@ impl Teller<'_> {
         };
         let gone = self.run(remove).await;
         assert_eq!(gone.items.into_iter().flatten().map(|gone| gone.descendants).sum::<usize>(), self.size);
-        let markdown = (0..self.size).map(|number| format!("- [ ] line {number}\n")).collect::<String>();
+        let lines: Vec<String> = (0..self.size).map(|number| format!("- [ ] line {number}")).collect();
         let import = ImportMarkdown {
             project: self.any(),
-            markdown: text(&markdown),
+            markdown: text(&lines.join("\n")),
             parent: Some(root.into()),
             status: None,
             preview: false,
@@ -411,19 +274,6 @@ impl Teller<'_> {
         };
         self.run(import).await;
     }
-}
-
-fn relates(from: ItemId, to: ItemId) -> EdgeSpec {
-    let (from, to): (ItemRef, ItemRef) = (from.into(), to.into());
-    EdgeSpec { from, to, kind: EdgeKind::RelatesTo, unblock_at: None, inverse: false }
-}
-
-fn command(number: usize) -> CheckKind {
-    CheckKind::Command { cmd: text(&format!("true {number}")), cwd: None, timeout_seconds: None }
-}
-
-fn definition(number: usize) -> Definition {
-    Definition::of(&text(&format!("check {number}")), &command(number))
 }
 
 /// Every command once, on a project of its own.

@@ -15,6 +15,7 @@ pub mod scopes;
 pub mod sessions;
 pub mod support;
 pub mod talk;
+mod teller;
 pub mod vectors;
 pub mod waiting;
 pub mod work;

@@ -61,22 +61,8 @@ impl Command for Unlink {
     const NAME: &'static str = "unlink";
     const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Project);
 
-    fn scope(&self, call: &Call) -> Scope {
-        let around = Around { edges: EdgeReach::Named, ..Around::default() };
-        match self {
-            Self::Edge(id) => Scope { edge_ids: vec![*id], ..Scope::default() },
-            Self::Between { project, from, to, .. } | Self::Written { project, from, to, .. } => {
-                Scope { project: project.clone(), items: vec![from.clone(), to.clone()], around, ..Scope::default() }
-            }
-            Self::Of { project, item } => {
-                Scope { project: project.clone(), items: vec![item.clone()], around, ..Scope::default() }
-            }
-            Self::Holding(holding, unlink) => {
-                let mut scope = unlink.scope(call);
-                scope.items.push(holding.item.clone());
-                scope
-            }
-        }
+    fn scope(&self, _call: &Call) -> Scope {
+        self.shown()
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Unlinked>, Error> {
@@ -91,6 +77,25 @@ impl Command for Unlink {
 }
 
 impl Unlink {
+    /// What must be seen of it.
+    fn shown(&self) -> Scope {
+        let around = Around { edges: EdgeReach::Named, ..Around::default() };
+        match self {
+            Self::Edge(id) => Scope { edge_ids: vec![*id], ..Scope::default() },
+            Self::Between { project, from, to, .. } | Self::Written { project, from, to, .. } => {
+                Scope { project: project.clone(), items: vec![from.clone(), to.clone()], around, ..Scope::default() }
+            }
+            Self::Of { project, item } => {
+                Scope { project: project.clone(), items: vec![item.clone()], around, ..Scope::default() }
+            }
+            Self::Holding(holding, unlink) => {
+                let mut scope = unlink.shown();
+                scope.items.push(holding.item.clone());
+                scope
+            }
+        }
+    }
+
     /// Refuses who does not hold what it says it holds.
     fn check(&self, draft: &mut Draft<'_>) -> Result<(), Error> {
         match self {

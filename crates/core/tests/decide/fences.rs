@@ -84,10 +84,6 @@ impl Taken {
         RemoveLinks { links: self.scene.world.links.keys().copied().collect(), fence: Some(fence) }
     }
 
-    fn close(&self, what: What, fence: Fence) -> CloseTree {
-        CloseTree { project: World::project(), what, cancel: true, fence: Some(fence) }
-    }
-
     fn remove(&self, fence: Fence) -> Remove {
         Remove {
             project: World::project(),
@@ -103,7 +99,7 @@ impl Taken {
     fn all(&mut self, actor: &str, fence: Fence) -> Vec<(&'static str, Result<(), Error>)> {
         let item = self.item;
         let (note, edge) = (self.remove_note(fence), self.unlink_edge(fence));
-        let noted = self.run(actor, &note).and_then(|mut gone| match gone.failed.pop() {
+        let by_id = self.run(actor, &note).and_then(|mut gone| match gone.failed.pop() {
             None => Ok(()),
             Some((_, error)) => Err(error),
         });
@@ -115,21 +111,25 @@ impl Taken {
             ("unlink edge", self.run(actor, &edge).map(drop)),
             ("link", self.run(actor, &link).map(drop)),
             ("unlink", self.run(actor, &unlink).map(drop)),
-            ("remove note", noted),
+            ("remove note", by_id),
             ("remove notes", self.run(actor, &notes).map(drop)),
             ("remove no note", self.run(actor, &absent).map(drop)),
             ("remove links", self.run(actor, &links).map(drop)),
         ];
         for (name, what) in ["close beneath", "close tree", "close whole"].into_iter().zip(trees) {
-            let close = self.close(what, fence);
+            let close = close(what, fence);
             tried.push((name, self.run(actor, &close).map(drop)));
         }
-        let items = self.close(What::Items(vec![item.into()]), fence);
+        let items = close(What::Items(vec![item.into()]), fence);
         tried.push(("close items", self.run(actor, &items).map(drop)));
         let remove = self.remove(fence);
         tried.push(("remove", self.run(actor, &remove).map(drop)));
         tried
     }
+}
+
+fn close(what: What, fence: Fence) -> CloseTree {
+    CloseTree { project: World::project(), what, cancel: true, fence: Some(fence) }
 }
 
 #[test]
