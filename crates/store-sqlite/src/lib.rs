@@ -35,6 +35,7 @@ use docket_core::store::{
 };
 
 pub use admin::verify_backup;
+pub use disk::network;
 pub use options::{Durability, SqliteOptions};
 
 use context::Context;

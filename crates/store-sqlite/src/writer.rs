@@ -4,6 +4,8 @@
 //! It waits for nothing while it holds the database's lock but the database itself. A caller who is alone is served in
 //! place, in one go: to wake the writer and be woken by it would cost as much as a third of the commit.
 
+mod late;
+
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -188,6 +190,11 @@ impl Batch {
         Self { open: true, wrote: false, committed: false, decided: Vec::new(), unsent: None, spent: Vec::new() }
     }
 
+    /// Whether no unit has seen or done anything in it yet.
+    fn is_untouched(&self) -> bool {
+        !self.wrote && self.decided.is_empty() && self.unsent.is_none()
+    }
+
     /// Notes that the writes of a unit are in the transaction.
     fn sent(&mut self, unit: Unsent) {
         self.wrote = true;
@@ -221,10 +228,7 @@ impl Desk {
                     return;
                 }
             };
-            if planted(Bug::AnswerBeforeCommit) {
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                self.commit_late();
-            }
+            self.commit_late().await;
             // To let go of a large change set takes a while: the callers go on first.
             tokio::task::yield_now().await;
             drop(spent);
@@ -284,7 +288,11 @@ impl Desk {
     /// Decides units over one slice that serves them all, one after the other; leaves those that it does not serve, of
     /// which a single unit is never one.
     fn run_together(&mut self, batch: &mut Batch, scope: &Scope, jobs: &mut Vec<Job>) -> Result<(), Fault> {
+        let is_first = batch.is_untouched();
         let mut slice = self.look(batch, scope)?;
+        if is_first {
+            self.lock_again().map_err(Fault::Batch)?;
+        }
         let mut undecided = Vec::new();
         let mut together: Option<Unsent> = None;
         let mut is_true = true;
@@ -421,7 +429,7 @@ impl Desk {
             script.add("COMMIT");
         }
         let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
-        let Err(error) = send(link, &script) else {
+        let Err(error) = late::send(link, &script) else {
             batch.sent(unit);
             batch.committed = !planted(Bug::AnswerBeforeCommit);
             batch.open = !batch.committed;
@@ -448,14 +456,15 @@ impl Desk {
 
     /// Ends the batch's transaction and answers its units: only now is what they wrote durable. Returns what was written.
     fn finish(&mut self, mut batch: Batch) -> Vec<ChangeSet> {
+        let late_answer = late::answer_of(batch.unsent.as_mut());
         if let Some(unit) = batch.unsent.take()
             && let Err(error) = self.write_last(&mut batch, unit)
         {
             self.give_up(batch, &error);
             return Vec::new();
         }
-        let late = planted(Bug::AnswerBeforeCommit);
-        if batch.open && batch.wrote && !late {
+        let is_late = planted(Bug::AnswerBeforeCommit);
+        if batch.open && batch.wrote && !is_late {
             match self.end("COMMIT") {
                 Ok(()) => (batch.open, batch.committed) = (false, true),
                 Err(error) => {
@@ -468,24 +477,23 @@ impl Desk {
             self.connector.counters.commits.fetch_add(1, Ordering::Relaxed);
             self.watch.committed();
         }
+        if let Some((answer, now)) = late_answer.filter(|_| batch.committed)
+            && let Err(error) = self.write_answer(answer, now)
+        {
+            self.give_up(batch, &error);
+            return Vec::new();
+        }
         for reply in batch.decided {
             answer(reply, Ok(()));
         }
         if batch.open
-            && !(late && batch.wrote)
+            && !(is_late && batch.wrote)
             && let Err(error) = self.end("ROLLBACK")
         {
             tracing::warn!(error = &error as &dyn std::error::Error, "a transaction without writes did not end");
             self.link = None;
         }
         batch.spent
-    }
-
-    /// The bug that is planted: what was acknowledged becomes durable only now.
-    fn commit_late(&mut self) {
-        if self.link.as_ref().is_some_and(|link| !link.is_whole()) && self.end("COMMIT").is_ok() {
-            self.watch.committed();
-        }
     }
 
     /// Closes the file. Whoever comes later finds it closed.
@@ -531,20 +539,6 @@ fn add_apart(script: &mut Script, unit: &Unsent) {
     script.add("SAVEPOINT unit");
     write::add_changes(script, &unit.changes, unit.now);
     script.add("RELEASE unit");
-}
-
-/// Sends a script, or dies half-way through it where a test says so.
-fn send(link: &mut Link, script: &Script) -> Result<(), rusqlite::Error> {
-    #[cfg(feature = "plant")]
-    if let Some(last) = crate::plant::dies_at() {
-        let dies = last < script.len();
-        link.run(&script.first(last))?;
-        if dies {
-            std::process::abort();
-        }
-        return Ok(());
-    }
-    link.run(script)
 }
 
 /// Runs foreign code: what panics there fails its own unit and nothing else.

@@ -151,7 +151,8 @@ pub(super) fn edges(
     look.rows("edges", &script)
 }
 
-/// Everything the named items wait for. Edges and children are packed, for a walk may be long.
+/// Everything that waits for the named items: what they block and what they lie in, and in turn. A walk that way never goes
+/// through the children of anything, of which there may be many. Edges and parents are packed, for a walk may be long.
 pub(super) fn waits(look: &mut Look<'_>, named: &Named) -> Result<(), Trouble> {
     if named.ids.is_empty() {
         return Ok(());
@@ -161,14 +162,14 @@ pub(super) fn waits(look: &mut Look<'_>, named: &Named) -> Result<(), Trouble> {
     let most = script.limit(limits::GRAPH_NODES);
     script.add(format!(
         "WITH RECURSIVE waited (id) AS MATERIALIZED (WITH RECURSIVE w (id) AS (SELECT id FROM {items} \
-         UNION SELECT e.from_id FROM w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS} \
-         UNION SELECT c.id FROM w CROSS JOIN items c ON c.parent_id = w.id \
+         UNION SELECT e.to_id FROM w CROSS JOIN edges e ON e.from_id = w.id AND e.kind = {BLOCKS} \
+         UNION SELECT c.parent_id FROM w CROSS JOIN items c ON c.id = w.id WHERE c.parent_id IS NOT NULL \
          LIMIT {most} + 1) SELECT id FROM w) \
          SELECT json_object('waits_cut', (SELECT count(*) > {most} FROM waited), \
          'wait_edges', (SELECT group_concat(hex(e.from_id) || hex(e.to_id) || coalesce(e.unblock_at, {TERMINAL}), '') \
-          FROM waited w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {BLOCKS}), \
+          FROM waited w CROSS JOIN edges e ON e.from_id = w.id AND e.kind = {BLOCKS}), \
          'wait_children', (SELECT group_concat(hex(c.parent_id) || hex(c.id), '') \
-          FROM waited w CROSS JOIN items c ON c.parent_id = w.id))"
+          FROM waited w CROSS JOIN items c ON c.id = w.id WHERE c.parent_id IS NOT NULL))"
     ));
     look.results(&script)
 }
