@@ -6,7 +6,7 @@ use docket_core::model::Timestamp;
 use docket_core::plant::{Bug, planted};
 use docket_core::store::{ChangeSet, StoreError, StoredAnswer};
 
-use super::{Desk, Unsent};
+use super::desk::{Desk, Unsent};
 use crate::error::{failed, is_busy, store_error};
 use crate::pool::Link;
 use crate::script::Script;
