@@ -67,6 +67,15 @@ impl Probe for SqliteStore {
         SqliteStore::scripts(self)
     }
 
+    fn statements(&self) -> u64 {
+        SqliteStore::statements(self)
+    }
+
+    fn noise(&self) -> u64 {
+        // Whether a lease is extended goes by the millisecond, and now and then one looks whether others wrote.
+        2
+    }
+
     async fn close(&self) {
         SqliteStore::close(self).await;
     }
@@ -108,6 +117,16 @@ impl Probe for PostgresStore {
 
     fn round_trips(&self) -> u64 {
         PostgresStore::round_trips(self)
+    }
+
+    fn statements(&self) -> u64 {
+        // Each is a round trip.
+        PostgresStore::round_trips(self)
+    }
+
+    fn noise(&self) -> u64 {
+        // Each connection prepares statements for itself, and one of them listens beside the others.
+        8
     }
 
     async fn close(&self) {

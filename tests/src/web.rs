@@ -123,6 +123,13 @@ impl Web {
         web
     }
 
+    /// A server that makes its database itself, with its first project.
+    pub fn first(database: &Path, arguments: &[&str]) -> Self {
+        let mut command = command(database);
+        command.args(["--json", "serve", "--listen", "127.0.0.1:0"]).args(arguments);
+        Self::started(&mut command)
+    }
+
     /// A server on what `--db` names, which may be a Postgres server, in a folder that others may use too.
     pub fn serving(word: &str, folder: &Path, change: impl FnOnce(&mut Command)) -> Self {
         if !word.strip_prefix("sqlite:").is_some_and(|path| Path::new(path).exists()) {

@@ -349,7 +349,23 @@ pub(crate) async fn open(options: SqliteOptions) -> Result<Arc<SqliteStore>, Fai
     {
         return Err(Failure::environment(format!("{}: cannot be read: {error}", path.display())));
     }
+    if !options.read_only
+        && let Some(warning) = on_network(&path)
+    {
+        crate::output::remark(&format!("docket: {warning}"));
+    }
     SqliteStore::open(options).await.map(Arc::new).map_err(|error| open_failure(&path, error))
+}
+
+/// What to say of a database that lies on a network file system.
+pub(crate) fn on_network(path: &Path) -> Option<String> {
+    docket_store_sqlite::network(path).map(|kind| {
+        format!(
+            "{} lies on a network file system ({kind}): use it from one machine alone, or a Postgres server for several; locks and \
+             flushes are not kept there as SQLite needs them",
+            path.display()
+        )
+    })
 }
 
 /// What to say of a database that cannot be opened.

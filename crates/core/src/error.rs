@@ -469,6 +469,15 @@ pub fn echo(text: &str) -> String {
     shown
 }
 
+/// Whether a word of a text mixes Latin letters with Cyrillic or Greek ones, of which many look the same: whoever reads it takes
+/// it for another word than a program does.
+pub fn is_confusable(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| {
+        let latin = word.chars().any(|c| c.is_ascii_alphabetic() || matches!(c, '\u{c0}'..='\u{24f}'));
+        latin && word.chars().any(|c| matches!(c, '\u{370}'..='\u{52f}' | '\u{1f00}'..='\u{1fff}'))
+    })
+}
+
 /// Characters that reorder what follows on a screen.
 pub fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}')

@@ -37,4 +37,4 @@ pub mod wire;
 pub mod workflow;
 
 pub use engine::Engine;
-pub use error::{Blocker, Code, Error, Gate, Invalid, Kind, Reason, Refusal, echo, is_bidi_control};
+pub use error::{Blocker, Code, Error, Gate, Invalid, Kind, Reason, Refusal, echo, is_bidi_control, is_confusable};

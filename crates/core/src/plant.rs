@@ -10,8 +10,16 @@ pub enum Bug {
     ClaimsOverlap,
     /// The fence is not looked at when a note is written.
     FenceIgnoredOnNotes,
+    /// The fence is not looked at when an edge is made or removed.
+    FenceIgnoredOnEdges,
+    /// What a unit decides on is read before its transaction, and not compared with what is there when it writes.
+    LookedOutside,
     /// The answer of a request is not kept.
     AnswersForgotten,
+    /// The answer of a request is kept in memory.
+    AnswersInMemory,
+    /// The answer of a request is written in a transaction of its own, after the rows.
+    AnswersApart,
     /// A caller is answered before its unit is committed.
     AnswerBeforeCommit,
     /// Events are written in a transaction of their own, after the rows.
@@ -40,7 +48,11 @@ impl Bug {
         match self {
             Self::ClaimsOverlap => "claims-overlap",
             Self::FenceIgnoredOnNotes => "fence-ignored-on-notes",
+            Self::FenceIgnoredOnEdges => "fence-ignored-on-edges",
+            Self::LookedOutside => "looked-outside",
             Self::AnswersForgotten => "answers-forgotten",
+            Self::AnswersInMemory => "answers-in-memory",
+            Self::AnswersApart => "answers-apart",
             Self::AnswerBeforeCommit => "answer-before-commit",
             Self::EventsApart => "events-apart",
             Self::CyclesUnchecked => "cycles-unchecked",

@@ -4,6 +4,8 @@
 //! scope suggests that it can be, and alone where it turns out that it cannot. One that lost a race is decided again, alone
 //! this time, on what is there now.
 
+mod late;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -133,13 +135,16 @@ impl Writer {
     async fn attempt(&self, lease: &mut Lease, unit: &mut dyn Unit, turn: Turn) -> Result<Attempt, StoreError> {
         let scope = guard(|| unit.scope())?;
         let patience = self.connector.options.lock_timeout;
-        if let Err(error) = lease.begin(&turn.statements(&scope, patience)).await {
+        let outside = planted(Bug::LookedOutside);
+        let opening = if outside { String::new() } else { turn.statements(&scope, patience) };
+        if let Err(error) = lease.begin(&opening).await {
             if lease.may_be_stale(&error) {
                 return Ok(Attempt::Again(Lost::Connection));
             }
             return self.give_up(lease, Trouble::Sql(error), turn).await;
         }
-        let decided = match self.decide(lease, unit, scope, turn).await {
+        let seen_as = if outside { Turn::Alone } else { turn };
+        let decided = match self.decide(lease, unit, scope, seen_as).await {
             Ok(decided) => decided,
             Err(trouble) => return self.give_up(lease, trouble, turn).await,
         };
@@ -154,6 +159,11 @@ impl Writer {
             }
             Decided::Write(changes, seen) => (changes, seen),
         };
+        if outside {
+            lease.rollback().await.map_err(store_error)?;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            lease.begin("").await.map_err(store_error)?;
+        }
         if planted(Bug::ToldBeforeCommit) {
             self.watch.committed(!changes.keys.is_empty());
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -175,7 +185,7 @@ impl Writer {
         if !changes.events.is_empty() && !planted(Bug::ToldBeforeCommit) {
             self.watch.committed(!changes.keys.is_empty());
         }
-        die_at(2);
+        late::die_at(2);
         Ok(Attempt::Done)
     }
 
@@ -206,20 +216,12 @@ impl Writer {
     }
 
     async fn persist(&self, link: &mut Link, changes: &ChangeSet, seen: &Slice) -> Result<bool, Trouble> {
-        die_at(0);
-        let written = if planted(Bug::EventsApart) {
-            let rows = ChangeSet { events: Vec::new(), answer: None, ..changes.clone() };
-            let events =
-                ChangeSet { events: changes.events.clone(), answer: changes.answer.clone(), ..ChangeSet::default() };
-            let written = write::write(link, &rows, seen, seen.now).await?;
-            link.commit().await.map_err(Trouble::Sql)?;
-            die_at(1);
-            link.begin("").await.map_err(Trouble::Sql)?;
-            written && write::write(link, &events, seen, seen.now).await?
-        } else {
-            write::write(link, changes, seen, seen.now).await?
+        late::die_at(0);
+        let written = match late::apart(changes) {
+            Some((rows, rest)) => late::write(link, &rows, &rest, seen).await?,
+            None => write::write(link, changes, seen, seen.now).await?,
         };
-        die_at(1);
+        late::die_at(1);
         Ok(written)
     }
 
@@ -258,11 +260,3 @@ async fn pause(tries: usize) {
     let spread = u64::from(uuid::Uuid::now_v7().as_bytes()[15]) % most.max(1);
     tokio::time::sleep(Duration::from_millis(spread)).await;
 }
-
-#[cfg(feature = "plant")]
-fn die_at(step: usize) {
-    crate::plant::die_at(step);
-}
-
-#[cfg(not(feature = "plant"))]
-const fn die_at(_step: usize) {}

@@ -4,7 +4,7 @@
 //! the log of an operator who looks at it) still fits. A flush that fails is final: the system may have thrown away what
 //! it could not write, and a second flush would say that all is well.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use docket_core::store::StoreError;
 use tokio::sync::watch;
@@ -49,5 +49,53 @@ impl Disk {
     pub(crate) async fn lost(&self) {
         // The sender lives as long as this value does.
         let _ = self.lost.subscribe().wait_for(|lost| *lost).await;
+    }
+}
+
+/// File systems on which several machines may have one file, by the number that the kernel gives them. Locks are not kept there
+/// as SQLite needs them, and its log is shared by memory, which two machines have not in common.
+const SHARED: [(u64, &str); 12] = [
+    (0x6969, "NFS"),
+    (0xff53_4d42, "CIFS"),
+    (0x517b, "SMB"),
+    (0xfe53_4d42, "SMB2"),
+    (0x0102_1997, "9P"),
+    (0x00c3_6400, "Ceph"),
+    (0x5346_414f, "AFS"),
+    (0x6b41_4653, "AFS"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x0116_1970, "GFS2"),
+    (0x7461_636f, "OCFS2"),
+    (0x4750_4653, "GPFS"),
+];
+
+/// The network file system that a database lies on, or would, if it does.
+pub fn network(database: &Path) -> Option<&'static str> {
+    let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    #[cfg(feature = "plant")]
+    if let Some(kind) = crate::plant::file_system() {
+        return named(kind);
+    }
+    let about = rustix::fs::statfs(database).or_else(|_| rustix::fs::statfs(folder)).ok()?;
+    // The number has 32 bits, and some platforms make a negative one of it.
+    named(u64::try_from(i128::from(about.f_type) & 0xffff_ffff).ok()?)
+}
+
+fn named(kind: u64) -> Option<&'static str> {
+    SHARED.iter().find(|(known, _)| *known == kind).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_systems_that_machines_share_are_told_from_others() {
+        assert_eq!((named(0x6969), named(0xff53_4d42)), (Some("NFS"), Some("CIFS")));
+        // ext4, xfs, btrfs, tmpfs, overlayfs
+        for local in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630] {
+            assert_eq!(named(local), None, "{local:x}");
+        }
+        assert_eq!(network(&std::env::temp_dir().join("none.db")), None);
     }
 }

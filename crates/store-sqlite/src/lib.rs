@@ -35,6 +35,7 @@ use docket_core::store::{
 };
 
 pub use admin::verify_backup;
+pub use disk::network;
 pub use options::{Durability, SqliteOptions};
 
 use context::Context;
@@ -112,7 +113,7 @@ impl Store for SqliteStore {
 
     async fn view(&self, scope: &Scope) -> Result<Slice, StoreError> {
         let quick = read::is_quick(scope);
-        let load = |link: &mut Link| Ok(read::load(link, &self.context, scope, Script::default())?);
+        let load = |link: &mut Link| Ok(read::load(link, &self.context, scope, &Script::default())?);
         if quick
             && let Some(mut link) = self.writer.idle()
             && let Ok(slice) = load(&mut link)

@@ -75,6 +75,12 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
     if !create {
         std::fs::metadata(&options.path).map_err(|error| StoreError::Failed(Box::new(error)))?;
     }
+    // SQLite would throw it away without a word, and with it what may be all that is left of a database.
+    if create && connector.has_log() && std::fs::metadata(&options.path).map_or(true, |file| file.len() == 0) {
+        let found = "there is no database, and beside its place lies the log of one (its name ends in -wal): put the database that \
+                     it belongs to back, or move the log away";
+        return Err(StoreError::Unfit(found.to_owned()));
+    }
     let (mut link, found) = match reach(connector, create) {
         Err(Trouble::Sql(error)) if is_unreachable(&error) && options.path.is_file() && !connector.has_log() => {
             // The folder cannot be written, so SQLite cannot make the files that share a log. Nobody else can write the

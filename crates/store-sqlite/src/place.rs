@@ -7,7 +7,8 @@
 use docket_core::store::StoreError;
 use tokio::runtime::{Builder, Handle, RuntimeFlavor};
 
-fn has_threads() -> bool {
+/// Whether other tasks go on while this thread is blocked.
+pub(crate) fn has_threads() -> bool {
     Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 

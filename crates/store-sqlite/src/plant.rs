@@ -24,3 +24,8 @@ pub(crate) fn follow_clock_file(skew: Arc<AtomicI64>) {
         }
     });
 }
+
+/// The number of the file system that a database is to be taken to lie on.
+pub(crate) fn file_system() -> Option<u64> {
+    std::env::var("DOCKET_FILE_SYSTEM").ok().and_then(|number| u64::from_str_radix(&number, 16).ok())
+}

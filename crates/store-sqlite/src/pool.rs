@@ -198,8 +198,24 @@ impl Link {
         }
     }
 
-    /// Runs a script and shows every row that it returns.
+    /// Begins or ends a transaction.
+    pub(crate) fn turn(&mut self, how: &'static str) -> Result<(), rusqlite::Error> {
+        let mut script = Script::default();
+        script.add(how);
+        self.each(&script, |_| Ok(()))
+    }
+
     fn answer(
+        &mut self,
+        script: &Script,
+        read: impl FnMut(&Row<'_>) -> Result<(), rusqlite::Error>,
+    ) -> Result<(), rusqlite::Error> {
+        self.connector.counters.scripts.fetch_add(1, Ordering::Relaxed);
+        self.each(script, read)
+    }
+
+    /// Runs a part of a longer script and shows every row that it returns.
+    pub(crate) fn each(
         &mut self,
         script: &Script,
         mut read: impl FnMut(&Row<'_>) -> Result<(), rusqlite::Error>,
@@ -213,7 +229,6 @@ impl Link {
         mut read: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, rusqlite::Error>,
     ) -> Result<(), rusqlite::Error> {
         let counters = &self.connector.counters;
-        counters.scripts.fetch_add(1, Ordering::Relaxed);
         counters.statements.fetch_add(u64::try_from(script.len()).unwrap_or(u64::MAX), Ordering::Relaxed);
         for (sql, rows) in script.statements() {
             let mut statement = self.connection.prepare_cached(sql)?;

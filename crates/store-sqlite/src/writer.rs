@@ -1,30 +1,28 @@
 //! The one writer: units of work come in by a queue of fixed length, and those that wait together share a commit.
 //!
 //! The writer is a task of its own, so that a caller who goes away leaves no transaction behind: its unit runs to its end.
-//! It waits for nothing while it holds the database's lock but the database itself.
+//! It waits for nothing while it holds the database's lock but the database itself. A caller who is alone is served in
+//! place, in one go: to wake the writer and be woken by it would cost as much as a third of the commit.
+
+mod desk;
+mod late;
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use docket_core::limits;
-use docket_core::model::Timestamp;
-use docket_core::plant::{Bug, planted};
-use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, Unit};
+use docket_core::store::{StoreError, Unit};
 use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard, mpsc, oneshot};
 
 use crate::context::Context;
 use crate::disk::Disk;
-use crate::error::{Trouble, again, failed, is_busy, is_unflushed, store_error};
+use crate::error::failed;
 use crate::options::{BATCH_UNITS, QUEUED_UNITS};
-use crate::place::run_apart;
+use crate::place::{has_threads, in_place, run_apart};
 use crate::pool::{Connector, Link};
-use crate::queue::Turn;
-use crate::read;
-use crate::script::Script;
 use crate::watch::Watch;
-use crate::write;
+
+use desk::Desk;
 
 type Reply = oneshot::Sender<Result<(), StoreError>>;
 
@@ -36,14 +34,15 @@ enum Message {
     Stop(oneshot::Sender<()>),
 }
 
-/// The writer's connection, while the writer does not use it.
-type Idle = Arc<Mutex<Option<Link>>>;
-
 /// The way to the writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
     queue: mpsc::Sender<Message>,
-    idle: Idle,
+    desk: Arc<Mutex<Desk>>,
+    /// How many callers are on their way to a commit.
+    callers: AtomicUsize,
+    /// Whether the writer has a thread of its own.
+    apart: bool,
 }
 
 impl Writer {
@@ -55,28 +54,44 @@ impl Writer {
         disk: Arc<Disk>,
     ) -> Result<Self, StoreError> {
         let (queue, messages) = mpsc::channel(QUEUED_UNITS);
-        let turn = Turn::new(&connector.options);
-        let idle = Idle::default();
-        let owned = Desk { connector, context, watch, disk, turn, idle: Arc::clone(&idle), link: None };
-        run_apart("docket-writer", owned.serve(messages)).map_err(|error| StoreError::Failed(Box::new(error)))?;
-        Ok(Self { queue, idle })
+        let desk = Arc::new(Mutex::new(Desk::new(connector, context, watch, disk)));
+        let served = serve(Arc::clone(&desk), messages);
+        run_apart("docket-writer", served).map_err(|error| StoreError::Failed(Box::new(error)))?;
+        Ok(Self { queue, desk, callers: AtomicUsize::new(0), apart: has_threads() })
     }
 
     /// The writer's connection, where nobody uses it: unlike those of readers it still knows the pages of its own last
     /// commits. The writer waits until it is given back, so it is for quick looks alone.
     pub(crate) fn idle(&self) -> Option<MappedMutexGuard<'_, Link>> {
-        let idle = self.idle.try_lock().ok()?;
-        MutexGuard::try_map(idle, |link| link.as_mut().filter(|link| link.is_whole())).ok()
+        let desk = self.desk.try_lock().ok()?;
+        MutexGuard::try_map(desk, Desk::idle_link).ok()
     }
 
     /// Runs a unit to its commit; turned away at once when too many wait.
     pub(crate) async fn execute(&self, unit: Box<dyn Unit>) -> Result<(), StoreError> {
+        let caller = Caller::come(&self.callers);
+        let unit = if caller.is_alone && self.apart {
+            match self.run_here(unit) {
+                Ok(done) => return done,
+                Err(unit) => unit,
+            }
+        } else {
+            unit
+        };
         let (reply, answer) = oneshot::channel();
         self.queue.try_send(Message::Run(unit, reply)).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => StoreError::Overloaded,
             mpsc::error::TrySendError::Closed(_) => failed("the store is closed"),
         })?;
         answer.await.unwrap_or_else(|_| Err(failed("the writer is gone")))
+    }
+
+    /// Runs a unit in place, in one go; gives it back where that would mean to wait for somebody.
+    fn run_here(&self, unit: Box<dyn Unit>) -> Result<Result<(), StoreError>, Box<dyn Unit>> {
+        match self.desk.try_lock() {
+            Ok(mut desk) => in_place(|| desk.run_now(unit)),
+            Err(_) => Err(unit),
+        }
     }
 
     /// Lets the writer finish what is queued, then ends it.
@@ -88,399 +103,42 @@ impl Writer {
     }
 }
 
-/// Why a unit was not run to its commit.
-enum Fault {
-    /// It alone is at fault; the transaction goes on without it.
-    Unit(StoreError),
-    /// The transaction is lost, and with it what earlier units wrote in it.
-    Batch(StoreError),
-    /// No transaction could be begun.
-    Locked(StoreError),
+/// Somebody on the way to a commit, counted as long as that takes.
+struct Caller<'c> {
+    callers: &'c AtomicUsize,
+    is_alone: bool,
 }
 
-impl Fault {
-    fn error(&self) -> &StoreError {
-        match self {
-            Self::Unit(error) | Self::Batch(error) | Self::Locked(error) => error,
-        }
+impl<'c> Caller<'c> {
+    fn come(callers: &'c AtomicUsize) -> Self {
+        Self { callers, is_alone: callers.fetch_add(1, Ordering::Relaxed) == 0 }
     }
 }
 
-/// Units that have decided over one slice. Their writes go to the database with whatever comes next.
-struct Unsent {
-    changes: Box<ChangeSet>,
-    now: Timestamp,
-    replies: Vec<Reply>,
-}
-
-/// The transaction of one batch.
-#[derive(Default)]
-struct Batch {
-    open: bool,
-    wrote: bool,
-    committed: bool,
-    /// Units that have decided and wait for the commit.
-    decided: Vec<Reply>,
-    /// The last of them, as long as its writes are not sent.
-    unsent: Option<Unsent>,
-    /// What was written.
-    spent: Vec<ChangeSet>,
-}
-
-impl Batch {
-    /// Notes that the writes of a unit are in the transaction.
-    fn sent(&mut self, unit: Unsent) {
-        self.wrote = true;
-        self.decided.extend(unit.replies);
-        self.spent.push(*unit.changes);
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        self.callers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// What the writer's task owns.
-struct Desk {
-    connector: Arc<Connector>,
-    context: Arc<Context>,
-    watch: Arc<Watch>,
-    disk: Arc<Disk>,
-    turn: Turn,
-    idle: Idle,
-    link: Option<Link>,
-}
-
-impl Desk {
-    async fn serve(mut self, mut messages: mpsc::Receiver<Message>) {
-        let mut taken = Vec::with_capacity(BATCH_UNITS);
-        let mut stopped = None;
-        while stopped.is_none() && messages.recv_many(&mut taken, BATCH_UNITS).await > 0 {
-            let mut units = Vec::with_capacity(taken.len());
-            for message in taken.drain(..) {
-                match message {
-                    Message::Run(unit, reply) => units.push((unit, reply)),
-                    Message::Stop(done) => stopped = Some(done),
-                }
-            }
-            if !units.is_empty() {
-                self.run(units).await;
+/// Runs what is queued, batch by batch, until it is told to stop.
+async fn serve(desk: Arc<Mutex<Desk>>, mut messages: mpsc::Receiver<Message>) {
+    let mut taken = Vec::with_capacity(BATCH_UNITS);
+    let mut stopped = None;
+    while stopped.is_none() && messages.recv_many(&mut taken, BATCH_UNITS).await > 0 {
+        let mut units = VecDeque::with_capacity(taken.len());
+        for message in taken.drain(..) {
+            match message {
+                Message::Run(unit, reply) => units.push_back((unit, reply)),
+                Message::Stop(done) => stopped = Some(done),
             }
         }
-        let link = self.idle.lock().await.take();
-        if let Some(link) = link {
-            link.close();
-        }
-        if let Some(done) = stopped {
-            let _ = done.send(());
+        if !units.is_empty() {
+            desk.lock().await.run(units).await;
         }
     }
-
-    async fn run(&mut self, units: Vec<Job>) {
-        let mut idle = Arc::clone(&self.idle).lock_owned().await;
-        self.link = idle.take().filter(Link::is_whole);
-        let mut batch = Batch::default();
-        let mut waiting = VecDeque::from(units);
-        // Units that a common slice did not serve; each gets one of its own.
-        let mut alone = 0;
-        while let Some(job) = waiting.pop_front() {
-            let mut jobs = vec![job];
-            let mut scope = guard(|| jobs[0].0.scope());
-            if alone > 0 {
-                alone -= 1;
-            } else if let Ok(scope) = &mut scope {
-                while let Some((next, _)) = waiting.front()
-                    && guard(|| next.scope()).is_ok_and(|other| scope.join(&other))
-                {
-                    jobs.extend(waiting.pop_front());
-                }
-            }
-            let ran = match scope {
-                Ok(scope) => self.run_together(&mut batch, &scope, &mut jobs).await,
-                Err(fault) => Err(fault),
-            };
-            match ran {
-                Ok(()) => {
-                    alone += jobs.len();
-                    jobs.into_iter().rev().for_each(|job| waiting.push_front(job));
-                }
-                Err(fault) => {
-                    if let Fault::Batch(error) = &fault {
-                        self.give_up(std::mem::take(&mut batch), error);
-                    }
-                    let others =
-                        if matches!(fault, Fault::Locked(_)) { std::mem::take(&mut waiting) } else { VecDeque::new() };
-                    for (_, reply) in jobs.into_iter().chain(others) {
-                        answer(reply, Err(again(fault.error())));
-                    }
-                }
-            }
-        }
-        self.finish(batch).await;
-        *idle = self.link.take();
+    desk.lock().await.close();
+    if let Some(done) = stopped {
+        let _ = done.send(());
     }
-
-    /// Decides units over one slice that serves them all, one after the other; leaves those that it does not serve, of
-    /// which a single unit is never one.
-    async fn run_together(&mut self, batch: &mut Batch, scope: &Scope, jobs: &mut Vec<Job>) -> Result<(), Fault> {
-        let mut slice = if batch.open { self.look(batch, scope)? } else { self.begin(batch, scope).await? };
-        let mut undecided = Vec::new();
-        let mut together: Option<Unsent> = None;
-        let mut is_true = true;
-        let single = jobs.len() == 1;
-        for (mut unit, reply) in std::mem::take(jobs) {
-            if !is_true {
-                undecided.push((unit, reply));
-                continue;
-            }
-            let step =
-                if single { self.decide(batch, unit.as_mut(), &mut slice) } else { guard(|| unit.decide(&slice)) };
-            match step {
-                Ok(Step::Nothing) => batch.decided.push(reply),
-                Ok(Step::Look(_)) => undecided.push((unit, reply)),
-                Ok(Step::Commit(changes)) => {
-                    is_true = single || slice.follow(&changes);
-                    match &mut together {
-                        Some(together) => {
-                            together.changes.append(*changes);
-                            together.replies.push(reply);
-                        }
-                        None => together = Some(Unsent { changes, now: slice.now, replies: vec![reply] }),
-                    }
-                }
-                Err(Fault::Unit(error)) => answer(reply, Err(error)),
-                Err(fault) => {
-                    jobs.push((unit, reply));
-                    return Err(fault);
-                }
-            }
-        }
-        // A slice that served several is not absorbed into: what was decided over it is not in the database yet.
-        if together.is_some() {
-            batch.unsent = together;
-        }
-        *jobs = undecided;
-        Ok(())
-    }
-
-    /// Shows the unit what more it wants to see until it has decided.
-    fn decide(&mut self, batch: &mut Batch, unit: &mut dyn Unit, slice: &mut Slice) -> Result<Step, Fault> {
-        for _ in 0..=limits::LOOK_ROUNDS {
-            match guard(|| unit.decide(slice))? {
-                Step::Look(scope) => slice.absorb(self.look(batch, &scope)?),
-                step @ (Step::Nothing | Step::Commit(_)) => return Ok(step),
-            }
-        }
-        Err(Fault::Unit(failed("a unit of work wanted to look further than it may")))
-    }
-
-    /// Takes the database's lock and shows a scope.
-    async fn begin(&mut self, batch: &mut Batch, scope: &Scope) -> Result<Slice, Fault> {
-        self.disk.check().map_err(Fault::Locked)?;
-        loop {
-            let attempt = (|| {
-                let link = match self.link.as_mut() {
-                    Some(link) => link,
-                    None => self.link.insert(self.connector.connect_impatient().map_err(Trouble::Sql)?),
-                };
-                let mut lock = Script::default();
-                lock.add("BEGIN IMMEDIATE");
-                read::load(link, &self.context, scope, lock)
-            })();
-            match attempt {
-                Ok(slice) => {
-                    self.turn.leave();
-                    batch.open = true;
-                    return Ok(slice);
-                }
-                Err(Trouble::Rows(error)) => {
-                    self.turn.leave();
-                    batch.open = true;
-                    return Err(Fault::Unit(error));
-                }
-                Err(Trouble::Sql(error)) if is_busy(&error) => {
-                    if !self.turn.wait().await {
-                        self.turn.leave();
-                        return Err(Fault::Locked(store_error(error)));
-                    }
-                }
-                Err(Trouble::Sql(error)) => {
-                    self.turn.leave();
-                    return Err(Fault::Batch(store_error(error)));
-                }
-            }
-        }
-    }
-
-    /// Writes what the unit before wants written, and shows a scope.
-    fn look(&mut self, batch: &mut Batch, scope: &Scope) -> Result<Slice, Fault> {
-        let link = self.link.as_mut().ok_or_else(|| Fault::Batch(failed("the connection is gone")))?;
-        let mut before = Script::default();
-        let unsent = batch.unsent.take();
-        if let Some(unit) = &unsent {
-            add_apart(&mut before, unit);
-        }
-        match (read::load(link, &self.context, scope, before), unsent) {
-            (Ok(slice), unsent) => {
-                if let Some(unit) = unsent {
-                    batch.sent(unit);
-                }
-                Ok(slice)
-            }
-            (Err(Trouble::Rows(error)), unsent) => {
-                if let Some(unit) = unsent {
-                    batch.sent(unit);
-                }
-                Err(Fault::Unit(error))
-            }
-            (Err(Trouble::Sql(error)), None) => Err(Fault::Batch(store_error(error))),
-            (Err(Trouble::Sql(error)), Some(unit)) => {
-                if !self.undo() {
-                    // The writes had gone through; it was the look that failed.
-                    batch.sent(unit);
-                    return Err(Fault::Batch(store_error(error)));
-                }
-                refuse(unit, &store_error(error));
-                self.look(batch, scope)
-            }
-        }
-    }
-
-    /// Sends the last writes of a batch, and the commit with them.
-    fn write_last(&mut self, batch: &mut Batch, unit: Unsent) -> Result<(), StoreError> {
-        // Who wrote nothing has an answer already, which a failure of this one must not take away.
-        let alone = !batch.wrote && batch.decided.is_empty();
-        let mut script = Script::default();
-        if alone {
-            write::add_changes(&mut script, &unit.changes, unit.now);
-        } else {
-            add_apart(&mut script, &unit);
-        }
-        if !planted(Bug::AnswerBeforeCommit) {
-            script.add("COMMIT");
-        }
-        let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
-        let Err(error) = send(link, &script) else {
-            batch.sent(unit);
-            batch.committed = !planted(Bug::AnswerBeforeCommit);
-            batch.open = !batch.committed;
-            return Ok(());
-        };
-        let error = self.told(error);
-        // Where the commit failed the savepoint is gone, and so is the batch. Where a write failed, only that is undone.
-        if !alone && self.undo() {
-            refuse(unit, &error);
-            return Ok(());
-        }
-        batch.sent(unit);
-        Err(error)
-    }
-
-    /// Takes back what was written since the last savepoint; says no when there is none any more.
-    fn undo(&mut self) -> bool {
-        let Some(link) = self.link.as_mut() else { return false };
-        let mut script = Script::default();
-        script.add("ROLLBACK TO unit");
-        script.add("RELEASE unit");
-        link.run(&script).is_ok()
-    }
-
-    /// Ends the batch's transaction and answers its units: only now is what they wrote durable.
-    async fn finish(&mut self, mut batch: Batch) {
-        if let Some(unit) = batch.unsent.take()
-            && let Err(error) = self.write_last(&mut batch, unit)
-        {
-            return self.give_up(batch, &error);
-        }
-        if planted(Bug::AnswerBeforeCommit) {
-            for reply in batch.decided.drain(..) {
-                answer(reply, Ok(()));
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-        if batch.open && batch.wrote {
-            match self.end("COMMIT") {
-                Ok(()) => (batch.open, batch.committed) = (false, true),
-                Err(error) => return self.give_up(batch, &error),
-            }
-        }
-        if batch.committed {
-            self.connector.counters.commits.fetch_add(1, Ordering::Relaxed);
-            self.watch.committed();
-        }
-        for reply in batch.decided {
-            answer(reply, Ok(()));
-        }
-        if batch.open
-            && let Err(error) = self.end("ROLLBACK")
-        {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a transaction without writes did not end");
-            self.link = None;
-        }
-        // To let go of a large change set takes a while: the callers go on first.
-        tokio::task::yield_now().await;
-        drop(batch.spent);
-    }
-
-    /// Undoes the batch and tells its units. What was remembered of it may be wrong, the connection is doubtful.
-    fn give_up(&mut self, batch: Batch, error: &StoreError) {
-        // Fails where SQLite has already rolled back by itself.
-        let _ = self.end("ROLLBACK");
-        self.context.projects.clear();
-        self.link = None;
-        for reply in batch.decided {
-            answer(reply, Err(again(error)));
-        }
-        if let Some(units) = batch.unsent {
-            refuse(units, error);
-        }
-    }
-
-    fn end(&mut self, how: &'static str) -> Result<(), StoreError> {
-        let Some(link) = self.link.as_mut() else { return Err(failed("the connection is gone")) };
-        let mut script = Script::default();
-        script.add(how);
-        link.run(&script).map_err(|error| self.told(error))
-    }
-
-    /// The store's word for a failure to write. One to flush is the last: what was written may be gone.
-    fn told(&self, error: rusqlite::Error) -> StoreError {
-        if is_unflushed(&error) {
-            self.disk.lose();
-        }
-        store_error(error)
-    }
-}
-
-/// Adds the writes of a unit so that they can be taken back without the rest of the transaction.
-fn add_apart(script: &mut Script, unit: &Unsent) {
-    script.add("SAVEPOINT unit");
-    write::add_changes(script, &unit.changes, unit.now);
-    script.add("RELEASE unit");
-}
-
-/// Sends a script, or dies half-way through it where a test says so.
-fn send(link: &mut Link, script: &Script) -> Result<(), rusqlite::Error> {
-    #[cfg(feature = "plant")]
-    if let Some(last) = crate::plant::dies_at() {
-        let dies = last < script.len();
-        link.run(&script.first(last))?;
-        if dies {
-            std::process::abort();
-        }
-        return Ok(());
-    }
-    link.run(script)
-}
-
-/// Runs foreign code: what panics there fails its own unit and nothing else.
-fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|_| Fault::Unit(failed("a unit of work panicked")))
-}
-
-fn refuse(units: Unsent, error: &StoreError) {
-    for reply in units.replies {
-        answer(reply, Err(again(error)));
-    }
-}
-
-/// The caller may be gone; its unit has run all the same.
-fn answer(reply: Reply, result: Result<(), StoreError>) {
-    let _ = reply.send(result);
 }

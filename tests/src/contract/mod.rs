@@ -3,6 +3,8 @@
 //! A case is a function over a [`support::Bench`]. It names no database. `cases!` lists all of them: a case that is not
 //! in it is not run, which `tests/tests/contract.rs` finds.
 
+pub mod costs;
+pub mod fences;
 pub mod finding;
 pub mod knowledge;
 pub mod queue;
@@ -13,6 +15,7 @@ pub mod scopes;
 pub mod sessions;
 pub mod support;
 pub mod talk;
+mod teller;
 pub mod vectors;
 pub mod waiting;
 pub mod work;
@@ -23,6 +26,8 @@ pub mod writing;
 macro_rules! cases {
     ($run:ident) => {
         $run! {
+            costs::no_command_costs_more_for_more_rows,
+            fences::a_write_around_an_item_needs_its_fence_of_now,
             finding::each_filter_leaves_what_it_says,
             finding::words_are_found_by_their_beginnings,
             finding::tags_follow_an_edit,
@@ -66,7 +71,8 @@ macro_rules! cases {
             scopes::edges_reach_as_far_as_asked,
             scopes::edges_are_counted_without_being_shown,
             scopes::notes_are_shown_without_bodies_near_the_named_and_with_them_on_it,
-            scopes::waits_follow_blockers_and_children,
+            scopes::a_cycle_of_ten_thousand_is_found,
+            scopes::waits_lead_along_edges_and_up_to_parents,
             scopes::a_walk_that_is_too_long_says_so,
             scopes::the_project_is_the_named_one_or_none,
             scopes::rules_are_followed_when_they_change,

@@ -1,5 +1,7 @@
 //! Each part of a scope shows what it says, and no more.
 
+use docket_core::command::{EdgeSpec, Link};
+use docket_core::engine::{Call, Engine};
 use docket_core::limits;
 use docket_core::model::{EdgeKind, Item, ItemId, ItemRef, Key, Project, ProjectId, Role};
 use docket_core::store::{Around, ChangeSet, EdgeReach, NoteReach, ProjectRef, Resolution, Scope, Slice, WaitEdge};
@@ -177,30 +179,33 @@ pub async fn notes_are_shown_without_bodies_near_the_named_and_with_them_on_it(b
     assert_eq!((ids(&seen), seen.notes), (sorted(&[&other]), vec![on_other]));
 }
 
-/// Waits follow blockers and children.
-pub async fn waits_follow_blockers_and_children(bench: Bench) {
+/// Waits lead along edges and up to parents.
+pub async fn waits_lead_along_edges_and_up_to_parents(bench: Bench) {
     let Family { bench, root, mid, leaf, other } = family(bench).await;
     let far = item(&bench.project, 5, "far");
-    let mut first = edge(EdgeKind::Blocks, &other, &leaf);
+    let mut first = edge(EdgeKind::Blocks, &leaf, &other);
     first.unblock_at = Some(Role::Review);
-    let second = edge(EdgeKind::Blocks, &far, &other);
+    let second = edge(EdgeKind::Blocks, &other, &far);
     let unrelated = edge(EdgeKind::RelatesTo, &far, &root);
     let edges = vec![first, second, unrelated];
     bench.put(ChangeSet { new_items: vec![far.clone()], new_edges: edges, ..ChangeSet::default() }).await;
     let around = Around { waits: true, component: true, ..Around::default() };
-    let seen = view(&bench, named(&[&root], around)).await;
-    let mut waits = seen.waits.expect("what it waits for");
-    waits.edges.sort_by_key(|edge| edge.to);
+    let seen = view(&bench, named(&[&leaf], around)).await;
+    let mut waits = seen.waits.expect("what waits for it");
+    waits.edges.sort_by_key(|edge| edge.threshold);
     assert_eq!(
         waits.edges,
         [
-            WaitEdge { from: other.id, to: leaf.id, threshold: Role::Review },
-            WaitEdge { from: far.id, to: other.id, threshold: Role::Terminal },
+            WaitEdge { from: leaf.id, to: other.id, threshold: Role::Review },
+            WaitEdge { from: other.id, to: far.id, threshold: Role::Terminal },
         ]
     );
     waits.children.sort();
-    assert_eq!(waits.children, [(root.id, mid.id), (mid.id, leaf.id)]);
+    assert_eq!(waits.children, [(root.id, mid.id), (mid.id, leaf.id)], "parents with the children they wait for");
     assert!(!waits.truncated);
+    let seen = view(&bench, named(&[&root], around)).await;
+    let waits = seen.waits.expect("what waits for it");
+    assert_eq!((waits.edges, waits.children), (vec![], vec![]), "what lies in it does not wait for it");
     assert_eq!(seen.component.rows, [], "nothing blocks the root itself");
     let seen = view(&bench, named(&[&far], Around { component: true, ..Around::default() })).await;
     assert_eq!((seen.component.rows.len(), seen.component.truncated), (2, false));
@@ -220,12 +225,54 @@ pub async fn a_walk_that_is_too_long_says_so(bench: Bench) {
     bench.take_stock().await;
     let around = Around { waits: true, open_children: Some(3), ..Around::default() };
     let seen = view(&bench, named(&[&root], around)).await;
-    let waits = seen.waits.expect("what it waits for");
+    let waits = seen.waits.expect("what waits for it");
+    assert_eq!((waits.truncated, waits.children.len()), (false, 0), "nobody goes through its children");
+    assert!(seen.open_children[&root.id].truncated);
+    // An ordinary edge on such a container is made, in either direction; one that could never be satisfied is refused.
+    let engine = Engine::new(bench.store.clone());
+    let link = |from: &Item, to: &Item| {
+        let edge = EdgeSpec {
+            from: from.id.into(),
+            to: to.id.into(),
+            kind: EdgeKind::Blocks,
+            unblock_at: None,
+            inverse: false,
+        };
+        let call = Call::new(name("ann"), new_uuid().as_u128());
+        engine.run(call, Link { project: ProjectRef::Any, edges: vec![edge], holding: None })
+    };
+    let (before, after) = (item(&bench.project, most + 10, "before"), item(&bench.project, most + 11, "after"));
+    bench.put_items(&[before.clone(), after.clone()]).await;
+    link(&before, &root).await.expect("the container waits");
+    link(&root, &after).await.expect("another waits for the container");
+    link(&children[0], &children[1]).await.expect("a child waits for another");
+    for (from, to) in [(&root, &children[7]), (&after, &children[7]), (&after, &before)] {
+        let error = link(from, to).await.expect_err("it could never finish");
+        assert_eq!(error.reason, docket_core::Reason::Cycle, "{from:?} {to:?}");
+    }
+    // A walk along very many edges is bounded, and says that it was cut short: one blocks ten, and each of those ten thousand.
+    let top = item(&bench.project, most + 12, "top");
+    let hubs: Vec<Item> = (13..23).map(|number| item(&bench.project, most + number, "hub")).collect();
+    bench.put_items(&[&[top.clone()][..], &hubs].concat()).await;
+    bench
+        .put(ChangeSet {
+            new_edges: hubs.iter().map(|hub| edge(EdgeKind::Blocks, &top, hub)).collect(),
+            ..ChangeSet::default()
+        })
+        .await;
+    for (hub, page) in hubs.iter().zip(children.chunks(limits::GRAPH_NODES / hubs.len())) {
+        let new_edges = page.iter().map(|child| edge(EdgeKind::Blocks, hub, child)).collect();
+        bench.put(ChangeSet { new_edges, ..ChangeSet::default() }).await;
+    }
+    bench.take_stock().await;
+    let seen = view(&bench, named(&[&top], Around { waits: true, ..Around::default() })).await;
+    let waits = seen.waits.expect("what waits for it");
     assert!(waits.truncated);
     // How far it went says that it is bounded; a clock would say how busy the machine is.
     let gone = waits.children.len() + waits.edges.len();
-    assert!(gone <= limits::GRAPH_NODES, "a bounded walk is bounded: {gone} steps");
-    assert!(seen.open_children[&root.id].truncated);
+    assert!(gone <= 2 * limits::GRAPH_NODES + 100, "a bounded walk is bounded: {gone} steps");
+    let error = link(&before, &top).await.expect_err("a cycle could hide in it");
+    assert_eq!(error.reason, docket_core::Reason::GraphTooLarge);
 }
 
 /// The project is the named one or none.
@@ -257,4 +304,38 @@ pub async fn rules_are_followed_when_they_change(bench: Bench) {
     let seen = view(&bench, scope).await;
     assert_eq!(*seen.projects[&bench.project.id], Project { next_number: 41, ..changed });
     assert_eq!(seen.next_numbers[&bench.project.id], 41);
+}
+
+/// A cycle of ten thousand is found.
+pub async fn a_cycle_of_ten_thousand_is_found(bench: Bench) {
+    let items: Vec<Item> = (1..=10_000).map(|number| item(&bench.project, number, "link")).collect();
+    let edges: Vec<_> = items.windows(2).map(|pair| edge(EdgeKind::Blocks, &pair[0], &pair[1])).collect();
+    for page in items.chunks(2_500) {
+        bench.put_items(page).await;
+    }
+    for page in edges.chunks(2_500) {
+        bench.put(ChangeSet { new_edges: page.to_vec(), ..ChangeSet::default() }).await;
+    }
+    bench.take_stock().await;
+    let engine = Engine::new(bench.store.clone());
+    let (first, last) = (items[0].id, items[9_999].id);
+    let link = || {
+        let edge =
+            EdgeSpec { from: last.into(), to: first.into(), kind: EdgeKind::Blocks, unblock_at: None, inverse: false };
+        let call = Call::new(name("ann"), new_uuid().as_u128());
+        engine.run(call, Link { project: ProjectRef::Any, edges: vec![edge], holding: None })
+    };
+    let mut quickest = std::time::Duration::MAX;
+    for _ in 0..10 {
+        let begun = std::time::Instant::now();
+        let error = link().await.expect_err("none of it could ever finish");
+        quickest = quickest.min(begun.elapsed());
+        assert_eq!(error.reason, docket_core::Reason::Cycle);
+        assert_eq!(error.message.matches('→').count(), 20, "no more of it than is useful: {}", error.message);
+        assert!(error.message.contains(&last.to_string()), "{}", error.message);
+    }
+    // The quickest of ten, because what else the machine does is no fault of ours; without optimisation it has three times as long.
+    let most = if cfg!(debug_assertions) { 600 } else { 200 };
+    assert!(quickest.as_millis() < most, "{quickest:?}");
+    bench.is_sound().await;
 }

@@ -31,6 +31,12 @@ pub trait Probe: Store {
     /// How often it has asked the database.
     fn round_trips(&self) -> u64;
 
+    /// How many statements it has run there.
+    fn statements(&self) -> u64;
+
+    /// How many more these may be at one time than at another, for the same command.
+    fn noise(&self) -> u64;
+
     /// Finishes what runs.
     async fn close(&self);
 }

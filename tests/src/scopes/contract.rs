@@ -39,7 +39,7 @@ pub(super) async fn writes(engine: &Engine, names: &Names) -> Vec<(&'static str,
     };
     let ask = Ask { project: any.clone(), item: item.clone(), text: text("which?"), options: vec![], fence: None };
     let end = EndQuestion { question: *question, answer: Some(text("this")) };
-    let whole = CloseTree { project: any.clone(), what: What::Whole(item.clone()), cancel: false };
+    let whole = CloseTree { project: any.clone(), what: What::Whole(item.clone()), cancel: false, fence: None };
     let finish = Finish {
         project: any.clone(),
         item: item.clone(),
@@ -63,7 +63,7 @@ pub(super) async fn writes(engine: &Engine, names: &Names) -> Vec<(&'static str,
         ("verify", Profile::Worker, tried(engine, verify(Authority::Agent)).await),
         ("sign off", Profile::Operator, tried(engine, verify(Authority::Human)).await),
         ("remark", Profile::Worker, tried(engine, remark(item.clone(), "page")).await),
-        ("remove link", Profile::Worker, tried(engine, RemoveLinks { links: vec![*link] }).await),
+        ("remove link", Profile::Worker, tried(engine, RemoveLinks { links: vec![*link], fence: None }).await),
         ("begin", Profile::Worker, tried(engine, Begin { project: any.clone(), item: item.clone(), ttl: None }).await),
         ("finish", Profile::Worker, tried(engine, finish).await),
         ("ask", Profile::Worker, tried(engine, ask).await),

@@ -303,9 +303,9 @@ async fn writes(engine: &Engine, names: &Names, stage: &Stage) -> Vec<(&'static 
     let moved = Patch { parent: docket_core::command::Change::Set(item.clone()), ..Patch::of(own.clone()) };
     let edit = |patch| Edit { project: any.clone(), patches: vec![patch], atomic: true };
     let create_here = Create { project: project.clone(), ..create(stage.mine.project.id, "new", None) };
-    let remove_note = RemoveNotes { project: any.clone(), ids: vec![*note], of: None };
-    let remove_notes = RemoveNotes { project: any.clone(), ids: vec![], of: Some((item.clone(), None)) };
-    let close = CloseTree { project: any.clone(), what: What::Beneath(item.clone()), cancel: false };
+    let remove_note = RemoveNotes { project: any.clone(), ids: vec![*note], of: None, fence: None };
+    let remove_notes = RemoveNotes { project: any.clone(), ids: vec![], of: Some((item.clone(), None)), fence: None };
+    let close = CloseTree { project: any.clone(), what: What::Beneath(item.clone()), cancel: false, fence: None };
     let unlink = Unlink::Of { project: any.clone(), item: item.clone() };
     let between =
         Unlink::Between { project: any.clone(), from: own.clone(), to: item.clone(), kind: None, either_way: true };

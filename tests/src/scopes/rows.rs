@@ -100,7 +100,7 @@ pub(super) fn create(project: ProjectId, text: &str, parent: Option<Parent>) -> 
 
 pub(super) fn link(from: ItemRef, to: ItemRef) -> Link {
     let edge = EdgeSpec { from, to, kind: EdgeKind::RelatesTo, unblock_at: None, inverse: false };
-    Link { project: ProjectRef::Any, edges: vec![edge] }
+    Link { project: ProjectRef::Any, edges: vec![edge], holding: None }
 }
 
 pub(super) fn put_note(item: ItemRef) -> PutNotes {
@@ -138,5 +138,12 @@ pub(super) fn remark(item: ItemRef, word: &str) -> Remark {
 
 /// Only tried on what is not the caller's own: it would be gone.
 pub(super) fn remove(item: ItemRef) -> Remove {
-    Remove { project: ProjectRef::Any, items: vec![item], recursive: true, atomic: true, expected_version: None }
+    Remove {
+        project: ProjectRef::Any,
+        items: vec![item],
+        recursive: true,
+        atomic: true,
+        expected_version: None,
+        fence: None,
+    }
 }

@@ -212,3 +212,21 @@ fn batches_have_a_limit_and_are_all_or_nothing_where_they_say_so() {
     assert_eq!(desk.field(&item, "title"), json!("One"), "one that is not there keeps the other");
     desk.ok(&["item", "rm", &item, &item]);
 }
+
+#[test]
+fn a_name_that_looks_like_another_is_told() {
+    let desk = Desk::new();
+    desk.add(&["One"]);
+    // The second has a Cyrillic letter among Latin ones.
+    for (key, told) in
+        [("plan", false), ("pl\u{430}n", true), ("\u{43f}\u{43b}\u{430}\u{43d}", false), ("caf\u{e9}", false)]
+    {
+        let ran = desk.run(&["note", "set", "W-1", key, "words"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(ran.err.contains("look alike"), told, "{key}: {ran:?}");
+        assert!(!told || ran.err.contains("pl\\u{430}n"), "it is said which letter it is: {ran:?}");
+    }
+    // Tags and keys of projects are of letters that cannot be mistaken.
+    desk.fails(2, &["item", "add", "Two", "--tags", "\u{430}pi"]);
+    desk.fails(2, &["project", "set", "w\u{435}b"]);
+}

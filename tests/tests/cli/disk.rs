@@ -45,13 +45,54 @@ fn a_disk_that_is_nearly_full_takes_no_writes_until_there_is_room_again() {
     assert_eq!(count(&server), json!(2));
 }
 
+/// A library that has no room for anything while a file is there, whatever the disk says of itself.
+fn no_room(folder: &Path) -> PathBuf {
+    let source = "#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <stdlib.h>\n#include <unistd.h>\n\
+        #include <sys/stat.h>\n#include <sys/syscall.h>\n\
+        static int full(int fd) { const char *sign = getenv(\"DISK_FULL\"); struct stat it;\n\
+        return sign && access(sign, F_OK) == 0 && fstat(fd, &it) == 0 && S_ISREG(it.st_mode); }\n\
+        ssize_t pwrite64(int fd, const void *b, size_t n, off64_t at) { if (full(fd)) { errno = ENOSPC; return -1; }\n\
+        return syscall(SYS_pwrite64, fd, b, n, at); }\n\
+        ssize_t pwrite(int fd, const void *b, size_t n, off_t at) { return pwrite64(fd, b, n, at); }\n\
+        ssize_t write(int fd, const void *b, size_t n) { if (full(fd)) { errno = ENOSPC; return -1; }\n\
+        return syscall(SYS_write, fd, b, n); }\n";
+    library(folder, source)
+}
+
+#[test]
+fn a_disk_that_is_full_in_the_middle_of_a_write_acknowledges_nothing_and_needs_no_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (database, sign) = (folder.path().join("docket.db"), folder.path().join("sign"));
+    let library = no_room(folder.path());
+    let server = Server::start_with(&database, &[], |command| {
+        command.env("LD_PRELOAD", &library).env("DISK_FULL", &sign);
+    });
+    make(&server, "before").expect("there is room");
+    std::fs::write(&sign, "").expect("a file");
+    for _ in 0..3 {
+        let refused = make(&server, "too much").expect_err("there is no room");
+        assert_eq!(refused["error"]["reason"], json!("store_full"), "{refused}");
+        assert_eq!(count(&server), json!(1), "what is there can be read");
+    }
+    std::fs::remove_file(&sign).expect("it was there");
+    make(&server, "after").expect("there is room again");
+    assert_eq!(count(&server), json!(2), "what was not acknowledged is not there");
+    drop(server);
+    docket_tests::audit::check(&database);
+}
+
 /// A library that has flushes fail while a file is there.
 fn failing_flushes(folder: &Path) -> PathBuf {
     let source = "#include <errno.h>\n#include <stdlib.h>\n#include <unistd.h>\n#include <sys/syscall.h>\n\
         static int bad(void) { const char *sign = getenv(\"FLUSHES_FAIL\"); return sign && access(sign, F_OK) == 0; }\n\
         int fsync(int fd) { if (bad()) { errno = EIO; return -1; } return syscall(SYS_fsync, fd); }\n\
         int fdatasync(int fd) { if (bad()) { errno = EIO; return -1; } return syscall(SYS_fdatasync, fd); }\n";
-    let (code, library) = (folder.join("flush.c"), folder.join("flush.so"));
+    library(folder, source)
+}
+
+/// A library to be loaded before all others.
+fn library(folder: &Path, source: &str) -> PathBuf {
+    let (code, library) = (folder.join("before.c"), folder.join("before.so"));
     std::fs::write(&code, source).expect("a file");
     let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&code).status().expect("cc runs");
     assert!(built.success());

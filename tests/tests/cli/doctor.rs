@@ -107,3 +107,41 @@ fn it_looks_while_others_work() {
         }
     });
 }
+
+#[test]
+fn a_network_file_system_is_told_by_the_doctor_and_by_whoever_writes() {
+    let (desk, _) = scene();
+    let nfs = [("DOCKET_FILE_SYSTEM", "6969")];
+    let ran = desk.run_with(&nfs, &["doctor"]);
+    assert_eq!(ran.code, 0, "nothing is wrong yet: {ran:?}");
+    assert!(ran.out.contains("network file system (NFS)") && ran.out.contains("Postgres"), "{ran:?}");
+    let ran = desk.run_with(&nfs, &["--json", "doctor"]);
+    let report: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert!(report["warnings"][0].as_str().is_some_and(|warning| warning.contains("NFS")), "{report}");
+    let ran = desk.run_with(&nfs, &["item", "add", "There"]);
+    assert!(ran.code == 0 && ran.err.contains("network file system"), "{ran:?}");
+    assert_eq!(desk.json(&["doctor"]).get("warnings"), None, "this folder is on none");
+    // ext4 is a file system as others are.
+    let ran = desk.run_with(&[("DOCKET_FILE_SYSTEM", "ef53")], &["item", "add", "Here"]);
+    assert!(ran.code == 0 && !ran.err.contains("network"), "{ran:?}");
+}
+
+#[test]
+fn a_log_without_its_database_is_not_thrown_away() {
+    let desk = Desk::new();
+    desk.add(&["One"]);
+    let log = vec![7_u8; 40_000];
+    desk.write("gone.db-wal", &log);
+    for arguments in [&["init"][..], &["mcp"], &["serve", "--listen", "127.0.0.1:0"]] {
+        let arguments = [&["--db", "gone.db"][..], arguments].concat();
+        let ran = desk.run(&arguments);
+        assert_eq!(ran.code, 3, "{arguments:?}: {ran:?}");
+        assert!(ran.err.contains("-wal"), "{arguments:?}: {ran:?}");
+        assert_eq!(std::fs::read(desk.file("gone.db-wal")).expect("the log"), log, "{arguments:?}");
+    }
+    // An empty file is no database either.
+    desk.write("gone.db", "");
+    assert_eq!(desk.run(&["--db", "gone.db", "mcp"]).code, 3);
+    std::fs::remove_file(desk.file("gone.db-wal")).expect("it is there");
+    assert_eq!(desk.run(&["--db", "gone.db", "mcp"]).code, 0, "without it a new one is made");
+}

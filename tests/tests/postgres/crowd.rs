@@ -279,7 +279,10 @@ async fn the_graph_stays_sound() {
                     0..=2 => {
                         let edge =
                             EdgeSpec { from: a, to: b, kind: EdgeKind::Blocks, unblock_at: None, inverse: false };
-                        engine.run(call(&agent), Link { project: project(), edges: vec![edge] }).await.err()
+                        engine
+                            .run(call(&agent), Link { project: project(), edges: vec![edge], holding: None })
+                            .await
+                            .err()
                     }
                     3 => {
                         let patch = Patch { parent: Change::Set(b), ..Patch::of(a) };

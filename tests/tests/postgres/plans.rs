@@ -266,13 +266,20 @@ async fn write(what: &str, engine: &Engine, project: ProjectRef, ids: &[ItemId])
         "link" => {
             let edge =
                 EdgeSpec { from: item(10), to: item(11), kind: EdgeKind::Blocks, unblock_at: None, inverse: false };
-            engine.run(call(None), Link { project, edges: vec![edge] }).await.map(drop)
+            engine.run(call(None), Link { project, edges: vec![edge], holding: None }).await.map(drop)
         }
         "make" => engine.run(call(Some("r4")), create(project, ["another".to_owned()].into_iter())).await.map(drop),
         "remove" => engine
             .run(
                 call(None),
-                Remove { project, items: vec![item(1)], expected_version: None, recursive: false, atomic: true },
+                Remove {
+                    project,
+                    items: vec![item(1)],
+                    expected_version: None,
+                    fence: None,
+                    recursive: false,
+                    atomic: true,
+                },
             )
             .await
             .map(drop),
@@ -305,7 +312,7 @@ async fn write_contract(what: &str, engine: &Engine, project: ProjectRef, item: 
             let comment = Text::parse("words").ok();
             let remark = Remark { project, item: item(14), comment, links: vec![new], fence: None };
             let links = engine.run(call(None), remark).await?.links;
-            engine.run(call(None), RemoveLinks { links }).await.map(drop)
+            engine.run(call(None), RemoveLinks { links, fence: None }).await.map(drop)
         }
         "brief" => {
             let objective = Change::Set(Text::parse("another goal").expect("a text"));

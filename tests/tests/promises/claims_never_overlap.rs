@@ -3,7 +3,8 @@
 //! Agents in several processes claim by choice and by name, renew, release, write and sleep past their leases, while
 //! servers are killed and the clock jumps. Then the record is replayed in commit order: nobody took what another held;
 //! every acknowledged claim is in the record; and what was over before something else began has the lower number.
-//! Planted bug it catches: a claim placed without looking whether another one is live.
+//! Planted bugs it catches: a claim placed without looking whether another one is live; one that was decided on what was read before
+//! its transaction, without comparing the version.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -180,5 +181,24 @@ fn nor_over_http_by_two_replicas() {
 fn and_so_would_one_over_http() {
     must_fail_with(&["while"], || {
         experiment(Place::on_server(Some("claims-overlap")).over_http(), REPLICAS, Duration::from_secs(4));
+    });
+}
+
+/// What shows that two wrote over each other: two holders at once, a claim that another has, or a record that does not fit or
+/// is not in the order of time.
+const OVERWRITTEN: &[&str] =
+    &["while", "time ran back", "given to another", "lost:", "rebuilt from events", "an event that fits"];
+
+#[test]
+fn and_a_version_that_is_not_compared_would_be_seen() {
+    must_fail_with(OVERWRITTEN, || {
+        experiment(Place::new(Some("looked-outside")), PROCESSES, Duration::from_secs(6));
+    });
+}
+
+#[test]
+fn and_so_would_one_that_is_not_compared_on_a_server() {
+    must_fail_with(OVERWRITTEN, || {
+        experiment(Place::on_server(Some("looked-outside")), PROCESSES, Duration::from_secs(6));
     });
 }

@@ -136,6 +136,13 @@ impl Place {
         self.server_with(|command| self.prepare(command))
     }
 
+    /// A server with another set of tools.
+    pub(crate) fn server_on(&self, surface: &str) -> Server {
+        let arguments = ["--surface", surface];
+        let started = Server::try_start_on(&self.word(), self.folder(), &arguments, |command| self.prepare(command));
+        started.unwrap_or_else(|Gone| panic!("the server ended at once"))
+    }
+
     pub(crate) fn server_with(&self, change: impl FnOnce(&mut Command)) -> Server {
         let started = Server::try_start_on(&self.word(), self.folder(), &[], change);
         started.unwrap_or_else(|Gone| panic!("the server ended at once"))

@@ -2,9 +2,10 @@
 //!
 //! Several processes make the halves of cycles at the same time, move parts of the tree under each other, and close while
 //! others reopen. Afterwards no work waits for itself, nothing open lies beneath something closed, and every number
-//! derived is what it should be. Planted bug it catches: a new edge is not looked at for cycles.
+//! derived is what it should be. Planted bugs it catches: a new edge is not looked at for cycles; it is looked at before the
+//! transaction that makes it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 use docket_core::testing::acts::Dice;
 use docket_tests::mcp::Server;
@@ -38,6 +39,31 @@ fn experiment(place: Place, rounds: u64) {
     }
     let world = place.check();
     assert!(!world.edges.is_empty() && world.items.values().any(|item| item.parent.is_some()), "nothing was linked");
+}
+
+/// Two processes make the two halves of a cycle at the same moment, again and again: one of them is refused each time.
+fn halves(place: &Place, rounds: usize) {
+    let items = place.items(2 * rounds);
+    let servers = [place.server(), place.server()];
+    let meet = Barrier::new(2);
+    let made = std::thread::scope(|scope| {
+        let workers = [0, 1].map(|which: usize| {
+            let (server, items, meet) = (&servers[which], &items, &meet);
+            scope.spawn(move || {
+                let link = |pair: &[String]| {
+                    let edge = json!([{ "fromItemId": pair[which], "toItemId": pair[1 - which] }]);
+                    meet.wait();
+                    let arguments = json!({ "operation": "create", "dependencies": edge });
+                    let answer = server.call("manage_dependencies", arguments).expect("the server lives");
+                    usize::from(answer.content["created"] == json!(1))
+                };
+                items.chunks(2).map(link).sum::<usize>()
+            })
+        });
+        workers.map(|worker| worker.join().expect("a worker")).iter().sum::<usize>()
+    });
+    assert_eq!(made, rounds, "of each cycle one half and no more");
+    place.check();
 }
 
 fn act(server: &Server, dice: &mut Dice, items: &[String]) {
@@ -79,4 +105,18 @@ fn and_a_cycle_would_be_seen() {
 #[test]
 fn and_so_would_one_on_a_server() {
     must_fail_with(&["work that can never finish"], || experiment(Place::on_server(Some("cycles-unchecked")), 60));
+}
+
+#[test]
+fn of_two_halves_of_a_cycle_one_is_made() {
+    for place in [Place::new, Place::on_server] {
+        halves(&place(None), 30 * usize::try_from(soak()).expect("small"));
+    }
+}
+
+#[test]
+fn and_a_check_outside_of_the_unit_would_be_seen() {
+    for place in [Place::new, Place::on_server] {
+        must_fail_with(&["one half and no more"], || halves(&place(Some("looked-outside")), 20));
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Requests of every sort are each sent one to eight times, at the same time, to several servers, some of which are killed
 //! before they answer, and once more when all is over; over HTTP, one answer in five is not waited for. There are as many
-//! effects as distinct names, and all answers to one name are equal. Planted bug it catches: the answer is not kept.
+//! effects as distinct names, and all answers to one name are equal. Planted bugs it catches: the answer is not kept; it is kept in memory; it is
+//! written in a transaction of its own.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -158,6 +159,24 @@ fn and_so_would_one_on_a_server() {
 }
 
 #[test]
+fn and_an_answer_that_is_kept_in_memory_would_be_seen() {
+    for place in [Place::new, Place::on_server] {
+        must_fail_with(&["was answered in two ways", "as many"], || {
+            experiment(place(Some("answers-in-memory")), PROCESSES, 24);
+        });
+    }
+}
+
+#[test]
+fn and_an_answer_that_is_written_apart_would_be_seen() {
+    for place in [Place::new, Place::on_server] {
+        must_fail_with(&["was answered in two ways", "as many"], || {
+            experiment(place(Some("answers-apart")), PROCESSES, 48);
+        });
+    }
+}
+
+#[test]
 fn it_does_over_http_with_two_replicas() {
     experiment(Place::on_server(None).over_http(), REPLICAS, 120 * u64::from(soak()));
 }
@@ -167,6 +186,27 @@ fn and_so_would_one_over_http() {
     must_fail_with(&["was answered in two ways", "as many"], || {
         experiment(Place::on_server(Some("answers-forgotten")).over_http(), REPLICAS, 24);
     });
+}
+
+#[test]
+fn a_name_is_free_again_when_its_answer_is_no_longer_kept() {
+    for place in [Place::new, Place::on_server] {
+        let place = place(None);
+        let server = place.server();
+        let arguments = json!({ "operation": "create", "items": [{ "title": "once" }], "requestId": request(), "actor": actor("ann") });
+        let made = || server.ok("manage_items", arguments.clone())["items"][0]["id"].clone();
+        let first = made();
+        assert_eq!(made(), first);
+        let hours = |hours: i64| {
+            std::fs::write(place.clock(), (hours * 3_600_000).to_string()).expect("the clock");
+            std::thread::sleep(Duration::from_millis(200));
+        };
+        hours(23);
+        assert_eq!(made(), first, "it is kept for a day");
+        hours(49);
+        assert_ne!(made(), first, "after that it is carried out anew");
+        assert_eq!(place.read().items.len(), 2);
+    }
 }
 
 #[test]

@@ -138,3 +138,29 @@ fn credentials_are_taken_from_one_header_alone() {
     assert_eq!((&me["actor"]["kind"], &me["actor"]["id"]), (&json!("subagent"), &json!("a1")));
     assert_eq!(web.to("GET", "/.well-known/oauth-protected-resource", &[], None).reason(404), "not_found");
 }
+
+#[test]
+fn an_edge_on_what_is_gone_is_none_and_one_on_what_is_done_holds_nobody_up() {
+    let web = Web::start();
+    let [gone, done, waiting, open] = ["gone", "done", "waiting", "open"].map(|title| web.item(title));
+    web.delete(&format!("/items/{gone}")).with(200);
+    let edge = |from: &str, to: &str| web.post("/edges", &json!({"from": from, "to": to}));
+    assert_eq!(edge(&gone, &waiting).reason(404), "not_found");
+    assert_eq!(edge(&waiting, &gone).reason(404), "not_found");
+    web.post(&format!("/items/{done}/transitions"), &json!({"trigger": "cancel"})).with(200);
+    edge(&done, &waiting).with(201);
+    let claim = |item: &str, body: &Value| {
+        let ann = [("x-docket-actor", "subagent:ann")];
+        web.send("POST", "/bulk/claims", &ann, Some(body.to_string().replace("ITEM", item).as_bytes())).with(200)
+            ["claims"][0]
+            .clone()
+    };
+    let ready = json!({"claims": [{"item": "ITEM"}], "readyOnly": true});
+    assert!(claim(&waiting, &ready)["fence"].is_u64(), "its blocker is done");
+    assert_eq!(claim(&done, &ready)["error"]["reason"], json!("terminal"));
+    // One that is open holds it up.
+    let held_up = web.item("held up");
+    edge(&open, &held_up).with(201);
+    assert_eq!(claim(&held_up, &ready)["error"]["reason"], json!("not_ready"));
+    assert_eq!(web.get(&format!("/items/{held_up}")).with(200)["claim"], Value::Null);
+}

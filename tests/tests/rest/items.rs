@@ -86,6 +86,8 @@ fn lists_are_filtered_ordered_and_paged() {
         ("/items?sort=id;drop", "unknown_value"),
         ("/items?roles=nope", "unknown_value"),
         ("/items?createdAfter=yesterday", "bad_value"),
+        ("/items?createdAfter=2999-01-01T00:00:00Z", "bad_value"),
+        ("/items?modifiedAfter=2999-01-01T00:00:00Z", "bad_value"),
         ("/items?createdAfter=2026-01-01T00:00:00", "bad_value"),
         ("/items?limit=1&limit=2", "duplicate"),
         ("/items?pririty=high", "unknown_field"),

@@ -57,3 +57,31 @@ fn configured_names_and_limits_count() {
     let body = format!("{{\"title\":\"{}\"}}", "x".repeat(1000));
     assert_eq!(web.send("POST", "/items", &[], Some(body.as_bytes())).reason(413), "too_long");
 }
+
+/// What a server makes of a folder without a database: the workflow of its first project, and the tools at `/mcp`.
+fn first(arguments: &[&str], toml: &str) -> (String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("docket.toml"), toml).expect("docket.toml");
+    let web = Web::first(&folder.path().join("work.db"), arguments);
+    let projects = web.get("/projects").with(200);
+    let preset = projects["projects"][0]["workflow"]["preset"].as_str().unwrap_or_default().to_owned();
+    let headers = [("accept", "application/json, text/event-stream"), ("mcp-protocol-version", "2025-11-25")];
+    let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let tools = web.to("POST", "/mcp", &headers, Some(list)).with(200);
+    (preset, tools["result"]["tools"][0]["name"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_first_project_has_the_workflow_of_the_surface_that_is_served() {
+    let (standard, native) = first(&[], "");
+    assert_eq!(standard, "standard");
+    let (preset, tool) = first(&["--surface", "task-orchestrator"], "");
+    assert_eq!(preset, "task-orchestrator");
+    assert_ne!(tool, native, "the tools at /mcp are those of the surface");
+    assert_eq!(first(&["--surface", "cairn"], "").0, "cairn");
+    // What docket.toml says of the project goes before that.
+    assert_eq!(first(&["--surface", "cairn"], "[project]\npreset = \"standard\"\n").0, "standard");
+    assert_eq!(first(&[], "[project]\npreset = \"cairn\"\n"), ("cairn".to_owned(), native));
+    let out = try_start(&["--surface", "nonsense"], "");
+    assert_eq!(out.status.code(), Some(2), "{}", String::from_utf8_lossy(&out.stderr));
+}

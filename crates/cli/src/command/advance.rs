@@ -1,7 +1,7 @@
 //! `docket advance`: moves an item on. Every gate is asked; all refusals are told at once.
 
 use docket_core::command::{Advance, Applied, CloseOutcome, CloseResult, CloseTree, MoveRequest, MoveResult, What};
-use docket_core::model::{ItemRef, Name, Text, Trigger};
+use docket_core::model::{Fence, ItemRef, Name, Text, Trigger};
 use docket_core::store::Around;
 use docket_core::workflow::Target;
 use docket_core::{Error, Gate, Reason, echo};
@@ -37,15 +37,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     fence: Option<u64>,
     /// With complete or cancel: close everything beneath the item, blockers and children first; the item stays
-    #[arg(long, conflicts_with_all = ["summary", "fence"])]
+    #[arg(long, conflicts_with = "summary")]
     beneath: bool,
 }
 
 impl Args {
     /// Closing an item, whether it succeeds or is given up.
-    pub(super) fn closing(item: String, cancel: bool) -> Self {
+    pub(super) fn closing(item: String, cancel: bool, fence: Option<u64>) -> Self {
         let target = if cancel { "cancel" } else { "complete" }.to_owned();
-        Self { item, target, summary: None, fence: None, beneath: false }
+        Self { item, target, summary: None, fence, beneath: false }
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     };
     let item = values::item(&args.item)?;
     if args.beneath {
-        return close_beneath(shell, item, &target).await;
+        return close_beneath(shell, item, &target, values::fence(args.fence)).await;
     }
     let request = MoveRequest {
         expected_version: None,
@@ -116,7 +116,7 @@ fn with_way_out(mut error: Error, item: &ItemRef) -> Error {
 }
 
 /// Closes what lies beneath an item, as far as gates allow it.
-async fn close_beneath(shell: &Shell, item: ItemRef, target: &Target) -> Result<(), Failure> {
+async fn close_beneath(shell: &Shell, item: ItemRef, target: &Target, fence: Option<Fence>) -> Result<(), Failure> {
     let cancel = match target {
         Target::Trigger(Trigger::Complete) => false,
         Target::Trigger(Trigger::Cancel) => true,
@@ -126,7 +126,7 @@ async fn close_beneath(shell: &Shell, item: ItemRef, target: &Target) -> Result<
         }
     };
     let session = shell.session(Access::Write).await?;
-    let close = CloseTree { project: session.scope(), what: What::Beneath(item), cancel };
+    let close = CloseTree { project: session.scope(), what: What::Beneath(item), cancel, fence };
     let closed = session.engine.run(session.call(), close).await?;
     let names = session.names(closed.results.iter().map(|result| result.item)).await?;
     let answer = super::with_keys(&closed, &session, &names)?;

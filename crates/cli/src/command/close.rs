@@ -27,15 +27,19 @@ pub(crate) struct Args {
     /// Give it up: nothing has to be shown
     #[arg(long)]
     cancel: bool,
+    /// The fence of your claim
+    #[arg(long, value_name = "NUMBER")]
+    fence: Option<u64>,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     if !args.tree {
-        return advance::run(shell, advance::Args::closing(args.item, args.cancel)).await;
+        return advance::run(shell, advance::Args::closing(args.item, args.cancel, args.fence)).await;
     }
     let item = values::item(&args.item)?;
     let session = shell.session(Access::Write).await?;
-    let close = CloseTree { project: session.scope(), what: What::Whole(item), cancel: args.cancel };
+    let fence = values::fence(args.fence);
+    let close = CloseTree { project: session.scope(), what: What::Whole(item), cancel: args.cancel, fence };
     let closed = match session.engine.run(session.call(), close).await {
         Ok(closed) => closed,
         Err(error) => return Err(session.refused(error).await),

@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::progress::Progress;
 use super::snapshot;
-use crate::database::Database;
+use crate::database::{Database, Place};
 use crate::exit::{FOUND, Failure, plain};
 use crate::output::{Paint, escape};
-use crate::session::{Access, Shell};
+use crate::session::{Access, Shell, on_network};
 
 /// How often is repaired and looked again while others write.
 const ROUNDS: usize = 3;
@@ -48,6 +48,9 @@ struct Report {
     database: String,
     items: usize,
     edges: usize,
+    /// What may become a danger, and is nothing that is wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     /// What is wrong with the file.
     file: Vec<String>,
     /// What does not agree in it.
@@ -68,7 +71,12 @@ impl Report {
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     crate::logging::start(&shell.around, None, false, None, false)?;
-    let mut report = Report { database: shell.location()?.place.shown(), ..Report::default() };
+    let place = shell.location()?.place;
+    let warnings = match &place {
+        Place::File(path) => on_network(path).into_iter().collect(),
+        Place::Server(_) => Vec::new(),
+    };
+    let mut report = Report { database: place.shown(), warnings, ..Report::default() };
     let keys = match look_and_mend(shell, &args, &mut report).await {
         Ok(keys) => keys,
         // What is too damaged to be read is no failure of ours to look: it is what was found.
@@ -146,8 +154,9 @@ async fn look(
 }
 
 fn render(report: &Report, keys: &BTreeMap<ItemId, Key>, paint: Paint) -> Vec<String> {
-    let mut lines: Vec<String> =
-        report.file.iter().map(|found| format!("{} {}", paint.bad("file:"), escape::line(found))).collect();
+    let warnings = report.warnings.iter().map(|warning| format!("warning: {}", escape::line(warning)));
+    let file = report.file.iter().map(|found| format!("{} {}", paint.bad("file:"), escape::line(found)));
+    let mut lines: Vec<String> = warnings.chain(file).collect();
     for finding in report.rows.iter().take(SHOWN) {
         let item = finding.item.map(|id| keys.get(&id).map_or_else(|| id.to_string(), ToString::to_string));
         let item = item.map_or_else(String::new, |item| format!("{} ", paint.key(&item)));

@@ -1,6 +1,6 @@
 //! `docket link`: typed edges between items.
 
-use docket_core::command::{EdgeSpec, Link};
+use docket_core::command::{EdgeSpec, Holding, Link};
 use docket_core::model::{Edge, EdgeKind, Role};
 use docket_core::{Error, Invalid, Reason, echo};
 
@@ -30,15 +30,20 @@ pub(crate) struct Args {
     /// How far the blocker must come: queue, work, review or terminal [default: terminal]
     #[arg(long, value_name = "ROLE", value_parser = values::unblock_at)]
     unblock_at: Option<Role>,
+    /// The fence of your claim on the first item
+    #[arg(long, value_name = "NUMBER")]
+    fence: Option<u64>,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let (kind, inverse) = kind_of(&args.kind)?;
     let (first, second) = (values::item(&args.from)?, values::item(&args.to)?);
+    let holding = values::fence(args.fence).map(|fence| Holding { item: first.clone(), fence });
     let (from, to) = if inverse { (second, first) } else { (first, second) };
     let session = shell.session(Access::Write).await?;
     let edge = EdgeSpec { from, to, kind, unblock_at: args.unblock_at, inverse };
-    let linked = session.engine.run(session.call(), Link { project: session.scope(), edges: vec![edge] }).await?;
+    let link = Link { project: session.scope(), edges: vec![edge], holding };
+    let linked = session.engine.run(session.call(), link).await?;
     let names = names(&session, &linked.edges).await?;
     shell.out.answer(&linked, |_| linked.edges.iter().map(|edge| line(edge, &names)).collect())
 }

@@ -70,6 +70,9 @@ pub(crate) struct RemoveArgs {
     /// All notes of the item
     #[arg(long)]
     all: bool,
+    /// The fence of your claim
+    #[arg(long, value_name = "NUMBER")]
+    fence: Option<u64>,
 }
 
 pub(crate) async fn run(shell: &Shell, act: Act) -> Result<(), Failure> {
@@ -154,7 +157,8 @@ async fn remove(shell: &Shell, args: RemoveArgs) -> Result<(), Failure> {
     let item = values::item(&args.item)?;
     let key = args.key.as_deref().map(|key| values::name(key, "key")).transpose()?;
     let session = shell.session(Access::Write).await?;
-    let remove = RemoveNotes { project: session.scope(), ids: Vec::new(), of: Some((item.clone(), key.clone())) };
+    let (of, fence) = (Some((item.clone(), key.clone())), values::fence(args.fence));
+    let remove = RemoveNotes { project: session.scope(), ids: Vec::new(), of, fence };
     let removed = session.engine.run(session.call(), remove).await?;
     if let (0, Some(key)) = (removed.removed, &key) {
         return Err(Error::not_found(format!("{item} has no note \"{key}\"")).into());

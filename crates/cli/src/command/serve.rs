@@ -11,7 +11,7 @@ use docket_core::prove::Runs;
 use docket_core::query::thought_of;
 use docket_core::store::ProjectRef;
 use docket_core::{Code, Engine, Error, Kind, Reason};
-use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, names_projects, surfaces};
+use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, names_projects, surface, surfaces};
 use docket_rest_api::{Actors, Adopt, Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Lasting, Settings, serve};
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -42,7 +42,7 @@ made, by whichever process, without a restart; where the last one is revoked, ev
 
 Examples:
   docket serve
-  docket serve --listen 127.0.0.1:8080
+  docket serve --listen 127.0.0.1:8080 --surface task-orchestrator
   docket --db sqlite:/srv/work.db serve
   docket --db postgres://docket@db.example/work serve";
 
@@ -52,6 +52,9 @@ pub(crate) struct Args {
     /// The address to listen on; port 0 takes a free one [default: 127.0.0.1:7420, or as docket.toml says]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// The set of tools that /mcp has; a first project gets the workflow that goes with it
+    #[arg(long, value_name = "NAME", default_value = surfaces()[0])]
+    surface: String,
 }
 
 /// What is told once the server listens.
@@ -64,6 +67,7 @@ struct Listening {
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     // Wrong addresses are told before anything is made.
     let said = args.listen.as_deref().map(address).transpose().map_err(|invalid| invalid.at("--listen"))?;
+    surface(&args.surface)?;
     let (config, telemetry) = shell.server_configuration()?;
     let listen = match said.or(config.server.listen) {
         Some(listen) => listen,
@@ -72,7 +76,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     raise_open_files();
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
-    let (database, engine, project) = open_database(shell, &config, &caller, &location.place).await?;
+    let (database, engine, project) = open_database(shell, &config, &caller, &location.place, &args.surface).await?;
     let gate = gate(&engine, &caller, &config, listen).await?;
     let verifier = mcp::verifier(&config).await?;
     let require_actor = config.identity.require_actor.unwrap_or(false);
@@ -90,6 +94,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         mcp: Some(Arc::new(Mcp {
             endpoint: HttpEndpoint::new()?,
             project,
+            surface: args.surface,
             chosen: shell.named_project()?.is_some() || config.project.slug.is_some(),
             require_actor,
             verifier,
@@ -162,6 +167,7 @@ async fn open_database(
     config: &Configuration,
     caller: &session::Caller,
     place: &Place,
+    surface: &str,
 ) -> Result<(Database, Engine, Option<ProjectId>), Failure> {
     let database = mcp::open_or_make(config, place).await?;
     let store = database.store();
@@ -179,8 +185,9 @@ async fn open_database(
     let slug: Slug = mcp::wanted(&projects, named, config)?;
     let project = match projects.into_iter().find(|project| project.slug == slug) {
         Some(project) => apply_rules(&engine, caller, config, &project).await?,
-        None => mcp::make_project(&engine, caller, config, slug, mcp::preset_of(surfaces()[0])).await?,
+        None => mcp::make_project(&engine, caller, config, slug, mcp::preset_of(surface)).await?,
     };
+    mcp::tell_other_rules(surface, &project);
     Ok((database, engine, Some(project.id)))
 }
 
@@ -223,6 +230,8 @@ fn raise_open_files() {
 struct Mcp {
     endpoint: HttpEndpoint,
     project: Option<ProjectId>,
+    /// The tools where the address names none.
+    surface: String,
     /// Whether somebody chose that project; otherwise it is only the usual one.
     chosen: bool,
     require_actor: bool,
@@ -232,13 +241,8 @@ struct Mcp {
 impl Mcp {
     /// The project that calls are about: the one the address names, the one served, or the only one the caller sees. None
     /// where nobody chose one and the tools name projects themselves.
-    async fn project(
-        &self,
-        engine: &Engine,
-        surface: Option<&str>,
-        named: Option<Slug>,
-    ) -> Result<Option<ProjectId>, Error> {
-        if named.is_none() && !self.chosen && names_projects(surface.unwrap_or(surfaces()[0])) {
+    async fn project(&self, engine: &Engine, surface: &str, named: Option<Slug>) -> Result<Option<ProjectId>, Error> {
+        if named.is_none() && !self.chosen && names_projects(surface) {
             return Ok(None);
         }
         let projects = engine.projects().await?;
@@ -267,7 +271,8 @@ impl Endpoint for Mcp {
         request: http::Request<http_body_util::Full<Bytes>>,
     ) -> Answering<'_> {
         Box::pin(async move {
-            let project = self.project(&caller.engine, surface.as_deref(), project).await?;
+            let surface = surface.as_deref().unwrap_or(&self.surface);
+            let project = self.project(&caller.engine, surface, project).await?;
             // What another project has is not found by its name, where the tools are about one.
             let engine = match project {
                 Some(project) => caller.engine.limited_to(caller.engine.access().narrowed_to(project)),
@@ -282,7 +287,7 @@ impl Endpoint for Mcp {
                 verifier: Arc::clone(&self.verifier),
                 require_actor: self.require_actor,
             };
-            self.endpoint.answer(settings, surface.as_deref(), request).await
+            self.endpoint.answer(settings, Some(surface), request).await
         })
     }
 

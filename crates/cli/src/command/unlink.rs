@@ -1,7 +1,7 @@
 //! `docket unlink`: removes edges.
 
 use docket_core::Error;
-use docket_core::command::Unlink;
+use docket_core::command::{Holding, Unlink};
 
 use super::link::{kind_of, line, names};
 use super::values;
@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// All edges of the item
     #[arg(long)]
     all: bool,
+    /// The fence of your claim on the first item
+    #[arg(long, value_name = "NUMBER")]
+    fence: Option<u64>,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
@@ -32,9 +35,14 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let kind = args.kind.as_deref().map(kind_of).transpose()?.map(|(kind, _)| kind);
     let session = shell.session(Access::Write).await?;
     let project = session.scope();
+    let holding = values::fence(args.fence).map(|fence| Holding { item: item.clone(), fence });
     let unlink = match other {
         Some(to) => Unlink::Between { project, from: item, to, kind, either_way: true },
         None => Unlink::Of { project, item },
+    };
+    let unlink = match holding {
+        None => unlink,
+        Some(holding) => Unlink::Holding(holding, Box::new(unlink)),
     };
     let removed = session.engine.run(session.call(), unlink).await?;
     if removed.edges.is_empty() && !args.all {

@@ -28,7 +28,9 @@ pub(super) fn items(texts: &[String]) -> Result<Vec<ItemRef>, Failure> {
 
 /// A name, for the option that it was given with.
 pub(super) fn name(text: &str, option: &str) -> Result<Name, Failure> {
-    Name::parse(text).map_err(|invalid| invalid.at(option).into())
+    let name = Name::parse(text).map_err(|invalid| invalid.at(option))?;
+    warn_of(name.as_str());
+    Ok(name)
 }
 
 /// Names, for the option that they were given with.
@@ -39,6 +41,18 @@ pub(super) fn names(texts: &[String], option: &str) -> Result<Vec<Name>, Failure
 /// Tags.
 pub(super) fn tags(texts: &[String]) -> Result<Vec<Tag>, Failure> {
     texts.iter().map(|text| Tag::parse(text).map_err(|invalid| invalid.at("--tags").into())).collect()
+}
+
+/// Tells of a name that looks like another: it is taken, for it may be meant.
+fn warn_of(name: &str) {
+    if docket_core::is_confusable(name) {
+        let shown: String = name.chars().flat_map(char::escape_default).collect();
+        crate::output::remark(&format!(
+            "docket: warning: a word in \"{}\" mixes letters of two scripts that look alike: {}",
+            echo(name),
+            echo(&shown)
+        ));
+    }
 }
 
 /// A fence, as a claim gave it out.

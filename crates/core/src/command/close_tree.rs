@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::advance::refusal_error;
-use super::{caller, check_batch, may_close};
+use super::{caller, check_batch, guard, may_close};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, close_parents, force_alone, move_alone};
 use crate::error::{Error, Reason};
 use crate::graph::topological;
 use crate::limits;
-use crate::model::{EdgeKind, ItemId, ItemRef, Name, Role, Trigger};
+use crate::model::{EdgeKind, Fence, ItemId, ItemRef, Name, Role, Trigger};
 use crate::store::{Around, EdgeReach, NoteReach, ProjectRef, Scope, Slice};
 use crate::workflow::Target;
 
@@ -38,6 +38,9 @@ pub struct CloseTree {
     pub what: What,
     /// Whether they are given up: then no note and no blocker is asked for.
     pub cancel: bool,
+    /// The fence of the caller's claim on what is named; what lies beneath has fences of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
 }
 
 /// How one item of the set ended.
@@ -108,6 +111,7 @@ impl Command for CloseTree {
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<TreeClosed>, Error> {
         let mut draft = Draft::new(call, seen);
+        self.check_fence(&draft)?;
         let set = self.members(&draft)?;
         let blocks = blocks_inside(&draft, &set);
         let order: Vec<_> = blocks.iter().copied().chain(parents_inside(&draft, &set)).collect();
@@ -152,6 +156,17 @@ impl Command for CloseTree {
 impl CloseTree {
     fn is_forced(&self) -> bool {
         matches!(self.what, What::Whole(_))
+    }
+
+    fn check_fence(&self, draft: &Draft<'_>) -> Result<(), Error> {
+        if self.fence.is_none() {
+            return Ok(());
+        }
+        let named = match &self.what {
+            What::Beneath(root) | What::Tree(root) | What::Whole(root) => std::slice::from_ref(root),
+            What::Items(items) => items,
+        };
+        named.iter().try_for_each(|item| guard(draft, draft.seen.resolve(item)?, None, self.fence))
     }
 
     fn members(&self, draft: &Draft<'_>) -> Result<Vec<ItemId>, Error> {

@@ -165,7 +165,8 @@ impl Command for Edit {
         items.sort_unstable();
         items.dedup();
         let edges = if self.moves() { EdgeReach::Shown } else { EdgeReach::None };
-        let around = Around { ancestors: self.moves(), edges, ..Around::default() };
+        // What waits for a new parent decides whether anything may lie in it.
+        let around = Around { ancestors: self.moves(), edges, waits: self.moves(), ..Around::default() };
         Scope { project: self.project.clone(), items, around, ..Scope::default() }
     }
 
@@ -175,7 +176,7 @@ impl Command for Edit {
             // Only what moves takes its subtree along; the new parent's may be large.
             let moved =
                 self.patches.iter().filter(|patch| patch.parent != Change::Keep).map(|patch| patch.item.clone());
-            let around = Around { subtree: Some(limits::SUBTREE), waits: true, ..Around::default() };
+            let around = Around { subtree: Some(limits::SUBTREE), ..Around::default() };
             let look = Scope { project: self.project.clone(), items: moved.collect(), around, ..Scope::default() };
             return Ok(Decision::Look(Box::new(look)));
         }

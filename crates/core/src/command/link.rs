@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::check_batch;
 use super::place::check_edge;
+use super::{Holding, check_batch};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
@@ -30,6 +30,9 @@ pub struct Link {
     pub project: ProjectRef,
     /// The edges.
     pub edges: Vec<EdgeSpec>,
+    /// The item the caller makes them for, and its fence: nothing is made once the item has changed hands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holding: Option<Holding>,
 }
 
 /// The edges that were made, in order.
@@ -46,6 +49,7 @@ impl Command for Link {
 
     fn scope(&self, _call: &Call) -> Scope {
         let mut items: Vec<ItemRef> = self.edges.iter().flat_map(|edge| [edge.from.clone(), edge.to.clone()]).collect();
+        items.extend(self.holding.iter().map(|holding| holding.item.clone()));
         items.sort_unstable();
         items.dedup();
         let waits = self.edges.iter().any(|edge| edge.kind == EdgeKind::Blocks);
@@ -56,6 +60,9 @@ impl Command for Link {
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Linked>, Error> {
         check_batch("dependencies", self.edges.len(), limits::BATCH * 4)?;
         let mut draft = Draft::new(call, seen);
+        if let Some(holding) = &self.holding {
+            holding.check(&mut draft)?;
+        }
         let mut waits: Option<Waits> = None;
         let mut made: Vec<Edge> = Vec::with_capacity(self.edges.len());
         for (index, spec) in self.edges.iter().enumerate() {

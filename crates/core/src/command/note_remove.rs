@@ -7,7 +7,7 @@ use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
 use crate::limits;
-use crate::model::{ItemId, ItemRef, Name, NoteHead, NoteId};
+use crate::model::{Fence, ItemRef, Name, NoteHead, NoteId};
 use crate::store::{Around, NoteReach, ProjectRef, Scope, Slice};
 
 /// Removes notes.
@@ -19,6 +19,9 @@ pub struct RemoveNotes {
     pub ids: Vec<NoteId>,
     /// All notes of this item, or the one of this key.
     pub of: Option<(ItemRef, Option<Name>)>,
+    /// The fence of the caller's claim on the item of each note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
 }
 
 /// What was removed.
@@ -60,26 +63,32 @@ impl Command for RemoveNotes {
             let head = seen.note_heads.values().flatten().find(|head| head.id == *id);
             let removed = head
                 .ok_or_else(|| Error::not_found(format!("no note \"{id}\"")))
-                .and_then(|head| remove(&mut draft, head));
+                .and_then(|head| self.remove(&mut draft, head));
             match removed {
                 Ok(removed) => answer.removed += usize::from(removed),
                 Err(error) => answer.failed.push((*id, error)),
             }
         }
         if let Some((item, key)) = &self.of {
-            let item: ItemId = seen.resolve(item)?.id;
-            for head in seen.heads(item).iter().filter(|head| key.as_ref().is_none_or(|key| head.key == *key)) {
-                answer.removed += usize::from(remove(&mut draft, head)?);
+            let item = seen.resolve(item)?;
+            // A lost claim is told whether or not there is anything to remove.
+            if self.fence.is_some() {
+                guard(&draft, item, None, self.fence)?;
+            }
+            for head in seen.heads(item.id).iter().filter(|head| key.as_ref().is_none_or(|key| head.key == *key)) {
+                answer.removed += usize::from(self.remove(&mut draft, head)?);
             }
         }
         Ok(Decision::done(draft.finish(), answer))
     }
 }
 
-fn remove(draft: &mut Draft<'_>, head: &NoteHead) -> Result<bool, Error> {
-    let item = draft.expect(head.item)?.clone();
-    guard(draft, &item, None, None)?;
-    let removed = draft.remove_note(head, None);
-    keep_lease_recorded(draft, head.item, None)?;
-    Ok(removed)
+impl RemoveNotes {
+    fn remove(&self, draft: &mut Draft<'_>, head: &NoteHead) -> Result<bool, Error> {
+        let item = draft.expect(head.item)?.clone();
+        guard(draft, &item, None, self.fence)?;
+        let removed = draft.remove_note(head, None);
+        keep_lease_recorded(draft, head.item, None)?;
+        Ok(removed)
+    }
 }

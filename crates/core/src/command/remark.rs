@@ -133,6 +133,9 @@ pub(super) fn add(
 pub struct RemoveLinks {
     /// The links.
     pub links: Vec<LinkId>,
+    /// The fence of the caller's claim on the item of each link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
 }
 
 /// What was removed.
@@ -159,7 +162,7 @@ impl Command for RemoveLinks {
             let Some(item) = seen.links.get(id).and_then(|link| seen.items.get(&link.item)) else {
                 return Err(Error::not_found(format!("no link \"{id}\"")));
             };
-            guard(&draft, item, None, None)?;
+            guard(&draft, item, None, self.fence)?;
         }
         let removed = self.links.iter().copied().filter(|id| draft.remove_link(*id, None)).collect();
         Ok(Decision::done(draft.finish(), LinksRemoved { removed }))

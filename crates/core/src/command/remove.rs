@@ -10,7 +10,7 @@ use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
 use crate::gates::check_holder;
 use crate::limits;
-use crate::model::{ItemId, ItemRef};
+use crate::model::{Fence, ItemId, ItemRef};
 use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
 
 /// Removes items.
@@ -23,6 +23,9 @@ pub struct Remove {
     /// Refuses unless every one of them still has this version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
+    /// The fence of the caller's claim on each of them; what lies beneath has fences of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
     /// Whether what lies beneath them goes too.
     pub recursive: bool,
     /// Whether one that cannot be removed refuses all.
@@ -112,7 +115,8 @@ impl Remove {
             ));
         }
         for each in beneath.iter().chain(std::iter::once(&id)) {
-            check_holder(draft.expect(*each)?, caller(draft.call, None, None)?, draft.now)?;
+            let fence = self.fence.filter(|_| *each == id);
+            check_holder(draft.expect(*each)?, caller(draft.call, None, fence)?, draft.now)?;
         }
         for each in beneath.iter().rev().chain(std::iter::once(&id)) {
             draft.remove_item(*each, None);

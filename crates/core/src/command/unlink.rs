@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Holding;
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::Error;
@@ -44,6 +45,8 @@ pub enum Unlink {
         /// The item.
         item: ItemRef,
     },
+    /// The same, for an item that the caller holds: nothing is removed once that has changed hands.
+    Holding(Holding, Box<Unlink>),
 }
 
 /// The edges that were removed.
@@ -59,6 +62,23 @@ impl Command for Unlink {
     const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
+        self.shown()
+    }
+
+    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Unlinked>, Error> {
+        let mut draft = Draft::new(call, seen);
+        self.check(&mut draft)?;
+        let edges = self.meant(seen)?;
+        let seen = |edge: &Edge| draft.may_tell(edge.from) && draft.may_tell(edge.to);
+        let edges: Vec<Edge> = edges.into_iter().filter(seen).collect();
+        let edges = edges.into_iter().filter(|edge| draft.remove_edge(edge.id, None)).collect();
+        Ok(Decision::done(draft.finish(), Unlinked { edges }))
+    }
+}
+
+impl Unlink {
+    /// What must be seen of it.
+    fn shown(&self) -> Scope {
         let around = Around { edges: EdgeReach::Named, ..Around::default() };
         match self {
             Self::Edge(id) => Scope { edge_ids: vec![*id], ..Scope::default() },
@@ -68,12 +88,28 @@ impl Command for Unlink {
             Self::Of { project, item } => {
                 Scope { project: project.clone(), items: vec![item.clone()], around, ..Scope::default() }
             }
+            Self::Holding(holding, unlink) => {
+                let mut scope = unlink.shown();
+                scope.items.push(holding.item.clone());
+                scope
+            }
         }
     }
 
-    fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Unlinked>, Error> {
-        let mut draft = Draft::new(call, seen);
-        let edges: Vec<Edge> = match self {
+    /// Refuses who does not hold what it says it holds.
+    fn check(&self, draft: &mut Draft<'_>) -> Result<(), Error> {
+        match self {
+            Self::Edge(_) | Self::Between { .. } | Self::Written { .. } | Self::Of { .. } => Ok(()),
+            Self::Holding(holding, unlink) => {
+                holding.check(draft)?;
+                unlink.check(draft)
+            }
+        }
+    }
+
+    /// The edges that are meant.
+    fn meant(&self, seen: &Slice) -> Result<Vec<Edge>, Error> {
+        Ok(match self {
             Self::Edge(id) => seen.edges.get(id).cloned().into_iter().collect(),
             Self::Between { from, to, kind, either_way, .. } => {
                 let (from, to) = (seen.resolve(from)?.id, seen.resolve(to)?.id);
@@ -94,10 +130,7 @@ impl Command for Unlink {
                 let item = seen.resolve(item)?.id;
                 seen.edges.values().filter(|edge| edge.from == item || edge.to == item).cloned().collect()
             }
-        };
-        let seen = |edge: &Edge| draft.may_tell(edge.from) && draft.may_tell(edge.to);
-        let edges: Vec<Edge> = edges.into_iter().filter(seen).collect();
-        let edges = edges.into_iter().filter(|edge| draft.remove_edge(edge.id, None)).collect();
-        Ok(Decision::done(draft.finish(), Unlinked { edges }))
+            Self::Holding(_, unlink) => unlink.meant(seen)?,
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! A command as a unit of work that a store can run.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
@@ -11,7 +12,7 @@ use crate::error::{Error, Reason};
 use crate::limits;
 use crate::model::{ProjectId, Verb};
 use crate::plant::{Bug, planted};
-use crate::store::{ChangeSet, Scope, Slice, Step, StoredAnswer, Unit};
+use crate::store::{AnswerKey, ChangeSet, Scope, Slice, Step, StoredAnswer, Unit};
 
 /// What a command decides.
 #[derive(Debug)]
@@ -69,6 +70,9 @@ impl<T> Outcome<T> {
     }
 }
 
+/// Answers in memory, which is where a planted bug keeps them.
+static IN_MEMORY: Mutex<BTreeMap<AnswerKey, StoredAnswer>> = Mutex::new(BTreeMap::new());
+
 /// A command on its way through a store.
 pub(super) struct CommandUnit<C: Command> {
     call: Call,
@@ -86,7 +90,8 @@ impl<C: Command> CommandUnit<C> {
 
     /// The answer given before under the same request id, if it was the same request.
     fn earlier(&self, seen: &Slice) -> Option<Result<C::Output, Error>> {
-        let stored = seen.answer.as_ref()?;
+        let remembered = if planted(Bug::AnswersInMemory) { self.remembered() } else { None };
+        let stored = seen.answer.as_ref().or(remembered.as_ref())?;
         if stored.digest != self.digest {
             return Some(Err(Error::conflict(
                 Reason::RequestIdReused,
@@ -99,6 +104,12 @@ impl<C: Command> CommandUnit<C> {
         }))
     }
 
+    /// The answer that this process remembers; only a planted bug has any.
+    fn remembered(&self) -> Option<StoredAnswer> {
+        let key = self.call.answer_key(C::NAME)?;
+        IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+    }
+
     fn keep(&self, changes: &mut ChangeSet, answer: &C::Output, seen: &Slice) {
         let Some(key) = self.call.answer_key(C::NAME) else { return };
         if *changes == ChangeSet::default() || planted(Bug::AnswersForgotten) {
@@ -106,7 +117,12 @@ impl<C: Command> CommandUnit<C> {
         }
         if let Ok(answer) = serde_json::to_value(answer) {
             let expires_at = crate::model::Timestamp::from_millis(seen.now.as_millis() + limits::ANSWER_KEPT_MS);
-            changes.answer = Some(StoredAnswer { key, digest: self.digest, answer, expires_at });
+            let answer = StoredAnswer { key, digest: self.digest, answer, expires_at };
+            if planted(Bug::AnswersInMemory) {
+                IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner).insert(answer.key.clone(), answer);
+                return;
+            }
+            changes.answer = Some(answer);
         }
     }
 }

@@ -47,7 +47,8 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// From what was loaded; refuses a graph that was cut short, because it could hide a cycle. `parents_wait` says
+    /// From what was loaded: all that waits for the items at which a new wait ends, so that no way to one of them is missing.
+    /// Refuses a graph that was cut short, because it could hide a cycle. `parents_wait` says
     /// whether the workflow lets a parent finish only after its children.
     pub fn new(loaded: Option<&WaitGraph>, parents_wait: bool) -> Result<Self, Error> {
         let mut waits = Self { parents_wait, ..Self::default() };
@@ -56,7 +57,7 @@ impl Waits {
             return Err(Error::validation(
                 Reason::GraphTooLarge,
                 format!(
-                    "more than {} items are waited for: too many to be sure that there is no cycle",
+                    "more than {} items wait for these: too many to be sure that there is no cycle",
                     limits::GRAPH_NODES
                 ),
             ));

@@ -75,7 +75,9 @@ impl Engine {
     /// Items that match a filter, without a cursor: for a list in pages see [`Engine::list`].
     pub async fn find(&self, filter: &Filter) -> Result<Found, Error> {
         let filter = Filter { visible: self.access().projects.clone(), ..filter.clone() };
-        Ok(self.store().find(&filter).await?)
+        let found = self.store().find(&filter).await?;
+        filter.check_times(found.now)?;
+        Ok(found)
     }
 
     /// The items and all their ancestors: for breadcrumbs beside a list.

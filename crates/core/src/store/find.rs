@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ProjectRef, ScanRows, Visible};
+use crate::error::{Error, Reason};
 use crate::model::{
     Complexity, Item, ItemId, Name, Priority, Role, RunId, SessionId, SessionState, Tag, Timestamp, Title, Verb,
 };
@@ -57,6 +58,19 @@ pub struct TimeRange {
     pub after: Option<Timestamp>,
     /// Earlier than this.
     pub before: Option<Timestamp>,
+}
+
+impl TimeRange {
+    /// Refuses a beginning that is still to come: nothing can be later, and who asks for that has a clock that is wrong.
+    fn check(self, field: &str, now: Timestamp) -> Result<(), Error> {
+        match self.after {
+            Some(after) if after > now => {
+                let message = format!("{field} lies in the future: it is {now} here");
+                Err(Error::validation(Reason::BadValue, message).at(field))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// A place in a list: right after an item, by what the list is ordered by. It stays where it is, whatever becomes of the
@@ -147,6 +161,13 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Refuses times that are still to come.
+    pub(crate) fn check_times(&self, now: Timestamp) -> Result<(), Error> {
+        self.created.check("createdAfter", now)?;
+        self.modified.check("modifiedAfter", now)?;
+        self.role_changed.check("roleChangedAfter", now)
+    }
+
     /// The place of an item in this list.
     pub fn place(&self, item: &Item) -> Place {
         let mark = match self.sort {

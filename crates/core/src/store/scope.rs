@@ -92,7 +92,8 @@ pub struct Around {
     pub edges: EdgeReach,
     /// Notes.
     pub notes: NoteReach,
-    /// Everything the named items wait for: blockers and children, and theirs in turn.
+    /// Everything that waits for the named items: what they block and their parents, and those of these in turn. Whatever waits
+    /// for one of them by any way is on a way of these.
     pub waits: bool,
     /// Everything connected with the named items by `blocks` edges, in both directions.
     pub component: bool,

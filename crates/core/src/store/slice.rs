@@ -78,7 +78,7 @@ pub struct WaitEdge {
     pub threshold: Role,
 }
 
-/// Everything some items wait for.
+/// Everything that waits for some items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitGraph {
     /// `blocks` edges.

@@ -315,7 +315,7 @@ fn attempt_more<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
             let call = stage.call(None);
             Some(
                 stage
-                    .run(&call, &RemoveNotes { project, ids: vec![], of: Some((at(stage, *item)?, None)) })
+                    .run(&call, &RemoveNotes { project, ids: vec![], of: Some((at(stage, *item)?, None)), fence: None })
                     .map(|_| ()),
             )
         }
@@ -335,7 +335,7 @@ fn attempt_last<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
                 .filter(|role| *role != Role::Blocked);
             let edge = EdgeSpec { from: at(stage, *from)?, to: at(stage, *to)?, kind, unblock_at, inverse: false };
             let call = stage.call(None);
-            Some(stage.run(&call, &Link { project, edges: vec![edge] }).map(|_| ()))
+            Some(stage.run(&call, &Link { project, edges: vec![edge], holding: None }).map(|_| ()))
         }
         Act::Unlink { item } => {
             let call = stage.call(None);
@@ -351,6 +351,7 @@ fn attempt_last<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
                             project,
                             items: vec![at(stage, *item)?],
                             expected_version: None,
+                            fence: None,
                             recursive: *recursive,
                             atomic: true,
                         },
@@ -362,7 +363,10 @@ fn attempt_last<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
             let call = stage.call(None);
             Some(
                 stage
-                    .run(&call, &CloseTree { project, what: What::Beneath(at(stage, *item)?), cancel: *cancel })
+                    .run(
+                        &call,
+                        &CloseTree { project, what: What::Beneath(at(stage, *item)?), cancel: *cancel, fence: None },
+                    )
                     .map(|_| ()),
             )
         }

@@ -133,16 +133,16 @@ impl World {
             from.map_or_else(|| self.items.keys().copied().collect(), |named| named.iter().copied().collect());
         let mut index = 0;
         while let Some(id) = reached.get(index).copied() {
-            for edge in self.edges.values().filter(|edge| edge.kind == EdgeKind::Blocks && edge.to == id) {
+            for edge in self.edges.values().filter(|edge| edge.kind == EdgeKind::Blocks && edge.from == id) {
                 graph.edges.push(WaitEdge { from: edge.from, to: edge.to, threshold: edge.threshold() });
-                if !reached.contains(&edge.from) {
-                    reached.push(edge.from);
+                if !reached.contains(&edge.to) {
+                    reached.push(edge.to);
                 }
             }
-            for child in self.items.values().filter(|item| item.parent == Some(id)) {
-                graph.children.push((id, child.id));
-                if !reached.contains(&child.id) {
-                    reached.push(child.id);
+            if let Some(parent) = self.items.get(&id).and_then(|item| item.parent) {
+                graph.children.push((parent, id));
+                if !reached.contains(&parent) {
+                    reached.push(parent);
                 }
             }
             index += 1;

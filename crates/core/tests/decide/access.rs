@@ -115,11 +115,18 @@ fn edit(item: ItemId) -> Edit {
 fn link(from: ItemId, to: ItemId) -> Link {
     let kind = EdgeKind::RelatesTo;
     let edge = EdgeSpec { from: from.into(), to: to.into(), kind, unblock_at: None, inverse: false };
-    Link { project: ProjectRef::Any, edges: vec![edge] }
+    Link { project: ProjectRef::Any, edges: vec![edge], holding: None }
 }
 
 fn remove(item: ItemId) -> Remove {
-    Remove { project: ProjectRef::Any, items: vec![item.into()], recursive: true, atomic: true, expected_version: None }
+    Remove {
+        project: ProjectRef::Any,
+        items: vec![item.into()],
+        recursive: true,
+        atomic: true,
+        expected_version: None,
+        fence: None,
+    }
 }
 
 #[test]
@@ -195,11 +202,17 @@ fn what_lies_outside_is_answered_as_if_it_were_not_there() {
     same!(remove);
     same!(|item| link(own, item));
     same!(|item: ItemId| Unlink::Of { project: ProjectRef::Any, item: item.into() });
-    same!(|item: ItemId| RemoveNotes { project: ProjectRef::Any, ids: vec![], of: Some((item.into(), None)) });
+    same!(|item: ItemId| RemoveNotes {
+        project: ProjectRef::Any,
+        ids: vec![],
+        of: Some((item.into(), None)),
+        fence: None
+    });
     same!(|item: ItemId| CloseTree {
         project: ProjectRef::Any,
         what: docket_core::command::What::Items(vec![item.into()]),
-        cancel: true
+        cancel: true,
+        fence: None,
     });
     assert_eq!(two.scene.world.items, before, "nothing was written");
 }
@@ -257,7 +270,8 @@ fn a_cycle_through_the_outside_is_refused_without_naming_it() {
     let edge =
         EdgeSpec { from: after.into(), to: two.own.into(), kind: EdgeKind::Blocks, unblock_at: None, inverse: false };
     let access = two.mine();
-    let error = two.run(access, &Link { project: ProjectRef::Any, edges: vec![edge] }).expect_err("a cycle");
+    let error =
+        two.run(access, &Link { project: ProjectRef::Any, edges: vec![edge], holding: None }).expect_err("a cycle");
     assert_eq!(error.reason, Reason::Cycle);
     assert!(error.message.contains(&two.own.to_string()), "{}", error.message);
     assert!(!error.message.contains(&two.waiting.to_string()), "{}", error.message);

@@ -330,6 +330,7 @@ fn nobody_removes_what_another_agent_holds() {
             project: World::project(),
             items: vec![item.into()],
             expected_version: None,
+            fence: None,
             recursive: false,
             atomic: true,
         };

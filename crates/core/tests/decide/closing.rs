@@ -22,7 +22,7 @@ fn a_tree_is_closed_in_order_each_by_its_own_gates() {
     let parent = Some(Parent::Existing(root.into()));
     let owing = NewItem { parent, item_type: Some(name("job")), ..NewItem::titled(title("owing")) };
     let owing = scene.create(owing).expect("an item");
-    let close = || CloseTree { project: World::project(), what: What::Tree(root.into()), cancel: false };
+    let close = || CloseTree { project: World::project(), what: What::Tree(root.into()), cancel: false, fence: None };
     let call = scene.world.call(None);
     let closed = scene.world.run(&call, &close()).expect("an answer");
     let role = |scene: &Scene, id| scene.get(id).role;

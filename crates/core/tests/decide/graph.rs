@@ -59,8 +59,10 @@ fn a_batch_of_edges_is_made_whole_or_not_at_all() {
         inverse: false,
     };
     let call = scene.world.call(None);
-    let refused =
-        scene.world.run(&call, &Link { project: World::project(), edges: vec![edge(a, b), edge(b, c), edge(c, a)] });
+    let refused = scene.world.run(
+        &call,
+        &Link { project: World::project(), edges: vec![edge(a, b), edge(b, c), edge(c, a)], holding: None },
+    );
     assert_eq!(refused.expect_err("a ring in one call").reason, Reason::Cycle);
     assert!(scene.world.edges.is_empty());
 }
@@ -168,6 +170,7 @@ fn removing_takes_edges_along_and_children_only_when_asked() {
                 project: World::project(),
                 items: vec![root.into()],
                 expected_version: None,
+                fence: None,
                 recursive,
                 atomic: true,
             },
@@ -189,8 +192,14 @@ fn what_lies_beneath_goes_with_it_where_it_is_named_as_well() {
     let remove = |scene: &mut Scene, items: &[ItemId]| {
         let call = scene.world.call(None);
         let items = items.iter().map(|id| (*id).into()).collect();
-        let remove =
-            Remove { project: World::project(), items, expected_version: None, recursive: false, atomic: true };
+        let remove = Remove {
+            project: World::project(),
+            items,
+            expected_version: None,
+            fence: None,
+            recursive: false,
+            atomic: true,
+        };
         scene.world.run(&call, &remove)
     };
     let refused = remove(&mut scene, &[root, first]).expect_err("the second child was not named");

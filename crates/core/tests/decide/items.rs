@@ -91,6 +91,7 @@ fn keys_count_from_one_and_are_never_reused() {
         project: World::project(),
         items: vec![b.into()],
         expected_version: None,
+        fence: None,
         recursive: false,
         atomic: true,
     };

@@ -6,6 +6,7 @@ mod claims;
 mod closing;
 mod contract;
 mod criteria;
+mod fences;
 mod graph;
 mod items;
 mod knowledge;

@@ -62,7 +62,7 @@ fn notes_are_removed_by_id_by_key_and_all_at_once() {
     let mut remove = |ids: Vec<NoteId>, key: Option<&str>, of: bool| {
         let call = scene.world.call(None);
         let of = of.then(|| (item.into(), key.map(name)));
-        scene.world.run(&call, &RemoveNotes { project: World::project(), ids, of }).expect("an answer")
+        scene.world.run(&call, &RemoveNotes { project: World::project(), ids, of, fence: None }).expect("an answer")
     };
     let gone = remove(vec![id, id], None, false);
     assert_eq!((gone.removed, gone.failed.len()), (1, 0));

@@ -124,7 +124,7 @@ impl Scene {
     ) -> Result<(), Error> {
         let call = self.world.call(None);
         let edge = EdgeSpec { from: from.into(), to: to.into(), kind, unblock_at, inverse: false };
-        self.world.run(&call, &Link { project: World::project(), edges: vec![edge] }).map(|_| ())
+        self.world.run(&call, &Link { project: World::project(), edges: vec![edge], holding: None }).map(|_| ())
     }
 
     pub(crate) fn put_note(
@@ -174,7 +174,7 @@ impl Scene {
 
     pub(crate) fn close_beneath(&mut self, root: ItemId, cancel: bool) -> Vec<(ItemId, bool)> {
         let call = self.world.call(None);
-        let close = CloseTree { project: World::project(), what: What::Beneath(root.into()), cancel };
+        let close = CloseTree { project: World::project(), what: What::Beneath(root.into()), cancel, fence: None };
         let closed = self.world.run(&call, &close).expect("an answer");
         closed
             .results

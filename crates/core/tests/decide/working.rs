@@ -329,7 +329,7 @@ fn a_whole_subtree_is_closed_by_force_but_not_past_what_must_be_shown() {
     let root = scene.item("root");
     let child = scene.child(root, "child");
     scene.criteria(child, vec![line("a")]);
-    let close = |cancel| CloseTree { project: World::project(), what: What::Whole(root.into()), cancel };
+    let close = |cancel| CloseTree { project: World::project(), what: What::Whole(root.into()), cancel, fence: None };
     let call = scene.world.call(None);
     let refused = scene.world.run(&call, &close(false)).expect_err("not shown");
     assert_eq!((refused.code, gates(&refused)), (Code::RuleBlocked, vec![Gate::Criteria]));
@@ -341,7 +341,7 @@ fn a_whole_subtree_is_closed_by_force_but_not_past_what_must_be_shown() {
     assert!(scene.world.questions.values().all(|question| question.state == QuestionState::Cancelled));
     let other = scene.item("other");
     scene.criteria(other, vec![humans("b")]);
-    let cancel = CloseTree { project: World::project(), what: What::Whole(other.into()), cancel: true };
+    let cancel = CloseTree { project: World::project(), what: What::Whole(other.into()), cancel: true, fence: None };
     let call = scene.world.call(None);
     scene.world.run(&call, &cancel).expect("given up");
     assert_eq!(scene.get(other).status, name("cancelled"));

@@ -132,7 +132,7 @@ async fn answer(session: &Session, results: &[MoveResult], alone: bool, dry: boo
 }
 
 async fn tree(session: &Session, writer: &Writer, mut fields: Fields, dry: bool) -> Result<Answer, Error> {
-    if let Some(other) = ["moves", "summary", "fence", "version"].into_iter().find(|name| fields.has(name)) {
+    if let Some(other) = ["moves", "summary", "version"].into_iter().find(|name| fields.has(name)) {
         let message = format!("{other} does not go with tree: say id, and to as complete or cancel");
         return Err(Error::validation(Reason::BadValue, message).at(other));
     }
@@ -146,7 +146,8 @@ async fn tree(session: &Session, writer: &Writer, mut fields: Fields, dry: bool)
         }
     };
     let what = if force { What::Whole(root) } else { What::Tree(root) };
-    let command = CloseTree { project: project_of_item(session, &mut fields).await?, what, cancel };
+    let fence = own_fence(&mut fields)?;
+    let command = CloseTree { project: project_of_item(session, &mut fields).await?, what, cancel, fence };
     fields.end()?;
     let closed = if dry {
         session.engine().rehearse(writer.call(session), &command).await?

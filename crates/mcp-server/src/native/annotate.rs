@@ -1,6 +1,6 @@
 //! `annotate`: what is said beside an item: a note, a comment with links, an edge, or a flag for somebody's attention.
 
-use docket_core::command::{EdgeSpec, Edit, Link, NotePut, Patch, PutNotes, Remark};
+use docket_core::command::{EdgeSpec, Edit, Holding, Link, NotePut, Patch, PutNotes, Remark};
 use docket_core::model::{EdgeKind, ItemRef, Text};
 use docket_core::store::ProjectRef;
 use docket_core::{Error, Reason};
@@ -131,6 +131,7 @@ async fn edges(
     item: ItemRef,
     fields: &mut Fields,
 ) -> Result<Answer, Error> {
+    let holding = own_fence(fields)?.map(|fence| Holding { item: item.clone(), fence });
     let list = some(fields, "edges")?;
     let read = |(index, value): (usize, Value)| {
         let mut edge = Fields::inside(&format!("edges[{index}]"), value, EDGE)?;
@@ -150,7 +151,7 @@ async fn edges(
     };
     let edges = list.into_iter().enumerate().map(read).collect::<Result<_, Error>>()?;
     fields.end()?;
-    let linked = session.engine().run(writer.call(session), Link { project, edges }).await?;
+    let linked = session.engine().run(writer.call(session), Link { project, edges, holding }).await?;
     let mut split = Split::default();
     split.say("edges", linked.edges.iter().map(|edge| edge.id).collect::<Vec<_>>());
     Ok(split.answer())

@@ -1,6 +1,6 @@
 //! `remove`: items, notes, edges, links or knowledge, for good.
 
-use docket_core::command::{Remove, RemoveEntries, RemoveLinks, RemoveNotes, Unlink};
+use docket_core::command::{Holding, Remove, RemoveEntries, RemoveLinks, RemoveNotes, Unlink};
 use docket_core::model::{EdgeId, EntryId, ItemRef, LinkId, NoteId};
 use docket_core::store::ProjectRef;
 use docket_core::{Error, Reason};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::common::{Writer, project_of_item, say_one};
 use super::error::{error_value, items_of};
-use super::item_args::version;
+use super::item_args::{own_fence, version};
 use super::names::Names;
 use super::schema::{self, Effect, flag, object, texts, whole};
 use super::split::{Split, put};
@@ -22,6 +22,7 @@ const KNOWN: &[&str] = &[
     "items",
     "recursive",
     "version",
+    "fence",
     "notes",
     "notesOf",
     "edges",
@@ -38,7 +39,7 @@ const EDGES_OF: &[&str] = &["id", "to"];
 
 pub(super) fn tool() -> Tool {
     let properties = json!({
-        "items": texts(), "recursive": flag(), "version": whole(),
+        "items": texts(), "recursive": flag(), "version": whole(), "fence": whole(),
         "notes": texts(), "notesOf": object("{id,key}"),
         "edges": texts(), "edgesOf": object("{id,to}"),
         "links": texts(), "entries": texts(),
@@ -68,12 +69,14 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
         "edges" | "edgesOf" => edges(session, &writer, project, &mut fields).await,
         "entries" => {
             let entries = some(&mut fields, "entries", str::parse::<EntryId>)?;
+            fields.end()?;
             let removed = session.engine().run(writer.call(session), RemoveEntries { entries }).await?;
             Ok(count(removed.removed.len()))
         }
         _ => {
             let links = some(&mut fields, "links", str::parse::<LinkId>)?;
-            let removed = session.engine().run(writer.call(session), RemoveLinks { links }).await?;
+            let fence = own_fence(&mut fields)?;
+            let removed = session.engine().run(writer.call(session), RemoveLinks { links, fence }).await?;
             Ok(count(removed.removed.len()))
         }
     }
@@ -96,6 +99,7 @@ async fn items(
         project,
         items,
         expected_version: version(fields)?,
+        fence: own_fence(fields)?,
         recursive: fields.flag("recursive")?.unwrap_or(false),
         atomic: true,
     };
@@ -122,6 +126,7 @@ async fn items(
 }
 
 async fn notes(session: &Session, writer: &Writer, project: ProjectRef, fields: &mut Fields) -> Result<Answer, Error> {
+    let fence = own_fence(fields)?;
     let (ids, of) = match fields.value("notesOf") {
         None => (some(fields, "notes", str::parse::<NoteId>)?, None),
         Some(value) => {
@@ -129,7 +134,7 @@ async fn notes(session: &Session, writer: &Writer, project: ProjectRef, fields: 
             (Vec::new(), Some((of.need("id", str::parse::<ItemRef>)?, of.parsed("key", name)?)))
         }
     };
-    let removed = session.engine().run(writer.call(session), RemoveNotes { project, ids, of }).await?;
+    let removed = session.engine().run(writer.call(session), RemoveNotes { project, ids, of, fence }).await?;
     let mut split = Split::default();
     split.trusted.insert("removed".to_owned(), json!(removed.removed));
     let names = Names::of(session, removed.failed.iter().flat_map(|(_, error)| items_of(error)).collect()).await;
@@ -139,7 +144,13 @@ async fn notes(session: &Session, writer: &Writer, project: ProjectRef, fields: 
 }
 
 async fn edges(session: &Session, writer: &Writer, project: ProjectRef, fields: &mut Fields) -> Result<Answer, Error> {
+    let fence = own_fence(fields)?;
     let Some(value) = fields.value("edgesOf") else {
+        // An edge has two ends, and a fence is that of one item.
+        if fence.is_some() {
+            let message = "fence does not go with edges: say edgesOf, with the item that you hold as id";
+            return Err(Error::validation(Reason::BadValue, message).at("fence"));
+        }
         let edges = some(fields, "edges", str::parse::<EdgeId>)?;
         let [edge] = edges.as_slice() else {
             let message = "edges must name one edge; edgesOf names all of an item, or those between two";
@@ -150,9 +161,14 @@ async fn edges(session: &Session, writer: &Writer, project: ProjectRef, fields: 
     };
     let mut of = Fields::inside("edgesOf", value, EDGES_OF)?;
     let item = of.need("id", str::parse::<ItemRef>)?;
+    let holding = fence.map(|fence| Holding { item: item.clone(), fence });
     let unlink = match of.parsed("to", str::parse::<ItemRef>)? {
         None => Unlink::Of { project, item },
         Some(to) => Unlink::Between { project, from: item, to, kind: None, either_way: true },
+    };
+    let unlink = match holding {
+        None => unlink,
+        Some(holding) => Unlink::Holding(holding, Box::new(unlink)),
     };
     Ok(count(session.engine().run(writer.call(session), unlink).await?.edges.len()))
 }

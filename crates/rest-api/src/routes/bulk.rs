@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::claims::{held, released};
-use super::edges::{EdgeBody, Edges};
+use super::edges::{EdgeBody, Edges, holding};
 use super::item::CreatedOut;
 use super::item_body::{ListedItemBody, ListedPatchBody, PatchBody};
 use super::notes::NoteOut;
@@ -102,6 +102,8 @@ pub(crate) struct Removals {
     recursive: bool,
     /// The items, at most 200.
     items: Vec<ItemRef>,
+    /// The fence of the caller's claim on each of them.
+    fence: Option<u64>,
 }
 
 /// Moves.
@@ -214,6 +216,10 @@ pub(crate) struct ListedNote {
 pub(crate) struct NewEdges {
     /// The edges, at most 800.
     edges: Vec<EdgeBody>,
+    /// The fence of the caller's claim on `fenceOf`.
+    fence: Option<u64>,
+    /// The item that the fence belongs to.
+    fence_of: Option<ItemRef>,
 }
 
 /// Make many items
@@ -307,6 +313,7 @@ pub(crate) async fn remove(caller: Caller, Idempotency(request): Idempotency, Js
         project: ProjectRef::Any,
         items: body.items,
         expected_version: None,
+        fence: body.fence.map(Fence),
         recursive: body.recursive,
         atomic: body.atomic,
     };
@@ -408,7 +415,8 @@ pub(crate) async fn put_notes(caller: Caller, Idempotency(request): Idempotency,
     responses((status = 201, description = "All of them", body = Edges)),
 )]
 pub(crate) async fn link(caller: Caller, Idempotency(request): Idempotency, Json(body): Json<NewEdges>) -> Answer {
-    let link = Link { project: ProjectRef::Any, edges: body.edges.into_iter().map(Into::into).collect() };
+    let holding = holding(body.fence, body.fence_of)?;
+    let link = Link { project: ProjectRef::Any, edges: body.edges.into_iter().map(Into::into).collect(), holding };
     let linked = caller.engine.run(caller.call(request), link).await?;
     json(StatusCode::CREATED, &Edges { edges: linked.edges })
 }

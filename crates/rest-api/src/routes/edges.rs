@@ -1,11 +1,11 @@
 //! Edges between items.
 
 use axum::extract::State;
-use docket_core::Error;
-use docket_core::command::{EdgeSpec, Link, Unlink};
-use docket_core::model::{Edge, EdgeId, EdgeKind, ItemId, ItemRef, Role};
+use docket_core::command::{EdgeSpec, Holding, Link, Unlink};
+use docket_core::model::{Edge, EdgeId, EdgeKind, Fence, ItemId, ItemRef, Role};
 use docket_core::query::Chain;
 use docket_core::store::ProjectRef;
+use docket_core::{Error, Reason};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -39,6 +39,24 @@ impl From<EdgeBody> for EdgeSpec {
             inverse: false,
         }
     }
+}
+
+/// An edge to be made alone.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct AloneEdge {
+    /// Where it begins: the blocker, the replacement, the duplicate.
+    from: ItemRef,
+    /// Where it ends.
+    to: ItemRef,
+    /// What it says; `blocks` where it is not said.
+    kind: Option<EdgeKind>,
+    /// How far the blocker must come; `terminal` where it is not said.
+    unblock_at: Option<Role>,
+    /// The fence of the caller's claim on `fenceOf`.
+    fence: Option<u64>,
+    /// The item that the fence belongs to.
+    fence_of: Option<ItemRef>,
 }
 
 /// Edges.
@@ -100,6 +118,41 @@ pub(crate) struct BetweenQuery {
     to: ItemRef,
     /// Of this kind; of any where it is not said.
     kind: Option<EdgeKind>,
+    /// The fence of the caller's claim on `fenceOf`.
+    fence: Option<u64>,
+    /// The item that the fence belongs to.
+    #[param(value_type = Option<String>)]
+    fence_of: Option<ItemRef>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct HoldingQuery {
+    /// The fence of the caller's claim on `fenceOf`.
+    fence: Option<u64>,
+    /// The item that the fence belongs to.
+    #[param(value_type = Option<String>)]
+    fence_of: Option<ItemRef>,
+}
+
+/// The item that a caller holds, with its fence. An edge has two ends, so a fence alone would not say whose it is.
+pub(crate) fn holding(fence: Option<u64>, item: Option<ItemRef>) -> Result<Option<Holding>, Error> {
+    match (fence, item) {
+        (None, None) => Ok(None),
+        (Some(fence), Some(item)) => Ok(Some(Holding { item, fence: Fence(fence) })),
+        (Some(_), None) => {
+            Err(Error::validation(Reason::MissingField, "fence needs fenceOf: whose it is").at("fenceOf"))
+        }
+        (None, Some(_)) => Err(Error::validation(Reason::MissingField, "fenceOf needs fence").at("fence")),
+    }
+}
+
+fn under(holding: Option<Holding>, unlink: Unlink) -> Unlink {
+    match holding {
+        None => unlink,
+        Some(holding) => Unlink::Holding(holding, Box::new(unlink)),
+    }
 }
 
 /// Show an item's edges
@@ -131,11 +184,13 @@ pub(crate) async fn of_item(
 /// One that could never be finished, because items would wait for each other, is refused.
 #[utoipa::path(
     post, path = "/edges", tag = "edges",
-    request_body(content = EdgeBody, example = json!({"from": "DEFA-1", "to": "DEFA-3", "unblockAt": "review"})),
+    request_body(content = AloneEdge, example = json!({"from": "DEFA-1", "to": "DEFA-3", "unblockAt": "review"})),
     responses((status = 201, description = "Made", body = Edge)),
 )]
-pub(crate) async fn create(caller: Caller, Idempotency(request): Idempotency, Json(body): Json<EdgeBody>) -> Answer {
-    let link = Link { project: ProjectRef::Any, edges: vec![body.into()] };
+pub(crate) async fn create(caller: Caller, Idempotency(request): Idempotency, Json(body): Json<AloneEdge>) -> Answer {
+    let holding = holding(body.fence, body.fence_of)?;
+    let edge = EdgeBody { from: body.from, to: body.to, kind: body.kind, unblock_at: body.unblock_at };
+    let link = Link { project: ProjectRef::Any, edges: vec![edge.into()], holding };
     let linked = caller.engine.run(caller.call(request), link).await?;
     let edge = linked.edges.into_iter().next().ok_or_else(|| Error::not_found("nothing was made"))?;
     json(StatusCode::CREATED, &edge)
@@ -158,6 +213,7 @@ pub(crate) async fn remove_between(
         kind: query.kind,
         either_way: false,
     };
+    let unlink = under(holding(query.fence, query.fence_of)?, unlink);
     let unlinked = caller.engine.run(caller.call(request), unlink).await?;
     ok(&Edges { edges: unlinked.edges })
 }
@@ -165,15 +221,17 @@ pub(crate) async fn remove_between(
 /// Remove an edge
 #[utoipa::path(
     delete, path = "/edges/{edge}", tag = "edges",
-    params(("edge" = EdgeId, Path, description = "The edge")),
+    params(("edge" = EdgeId, Path, description = "The edge"), HoldingQuery),
     responses((status = 200, description = "The edge that is gone", body = Edge)),
 )]
 pub(crate) async fn remove(
     caller: Caller,
     TextPath(edge): TextPath<EdgeId>,
     Idempotency(request): Idempotency,
+    Query(query): Query<HoldingQuery>,
 ) -> Answer {
-    let unlinked = caller.engine.run(caller.call(request), Unlink::Edge(edge)).await?;
+    let unlink = under(holding(query.fence, query.fence_of)?, Unlink::Edge(edge));
+    let unlinked = caller.engine.run(caller.call(request), unlink).await?;
     let gone = unlinked.edges.into_iter().next();
     ok(&gone.ok_or_else(|| Error::not_found(format!("no edge \"{edge}\"")))?)
 }

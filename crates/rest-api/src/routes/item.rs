@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use docket_core::Error;
 use docket_core::command::{Create, CreatedItem, Edit, NewItem, Parent, Remove, RemovedItem};
+use docket_core::model::Fence;
 use docket_core::store::{Around, ProjectRef};
 use docket_core::workflow::ExpectedNote;
 use http::header::LOCATION;
@@ -41,6 +42,8 @@ pub(crate) struct RemoveQuery {
     /// Whether what lies beneath goes too.
     #[serde(default)]
     recursive: bool,
+    /// The fence of the caller's claim.
+    fence: Option<u64>,
 }
 
 impl Shared {
@@ -160,6 +163,7 @@ pub(crate) async fn remove(
         project: ProjectRef::Any,
         items: vec![item],
         expected_version: expected.0,
+        fence: query.fence.map(Fence),
         recursive: query.recursive,
         atomic: true,
     };

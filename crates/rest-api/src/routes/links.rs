@@ -9,8 +9,9 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::notes::FenceQuery;
 use crate::answer::{Answer, json, ok};
-use crate::extract::{Idempotency, ItemPath, Json, TextPath};
+use crate::extract::{Idempotency, ItemPath, Json, Query, TextPath};
 use crate::gate::Caller;
 
 /// Links to be added, all or none.
@@ -92,14 +93,16 @@ pub(crate) async fn add(
 /// Remove a link
 #[utoipa::path(
     delete, path = "/links/{link}", tag = "people",
-    params(("link" = LinkId, Path, description = "The link")),
+    params(("link" = LinkId, Path, description = "The link"), FenceQuery),
     responses((status = 204, description = "Gone")),
 )]
 pub(crate) async fn remove(
     caller: Caller,
     TextPath(link): TextPath<LinkId>,
     Idempotency(request): Idempotency,
+    Query(query): Query<FenceQuery>,
 ) -> Answer {
-    caller.engine.run(caller.call(request), RemoveLinks { links: vec![link] }).await?;
+    let fence = query.fence.map(Fence);
+    caller.engine.run(caller.call(request), RemoveLinks { links: vec![link], fence }).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -7,10 +7,10 @@ use docket_core::model::{Fence, ItemRef, Note, Role, Text};
 use docket_core::store::ProjectRef;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::{Answer, note_out, ok, without_proof};
-use crate::extract::{Idempotency, ItemPath, Json, NotePath};
+use crate::extract::{Idempotency, ItemPath, Json, NotePath, Query};
 use crate::gate::Caller;
 
 /// What a note says.
@@ -23,6 +23,14 @@ pub(crate) struct NoteBody {
     phase: Option<Role>,
     /// The fence of the caller's claim.
     fence: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FenceQuery {
+    /// The fence of the caller's claim.
+    pub(super) fence: Option<u64>,
 }
 
 /// The notes of an item.
@@ -100,11 +108,22 @@ pub(crate) async fn put(
     params(
         ("id" = ItemRef, Path, description = "The item"),
         ("key" = docket_core::model::Name, Path, description = "The note's name there"),
+        FenceQuery,
     ),
     responses((status = 204, description = "Gone")),
 )]
-pub(crate) async fn remove(caller: Caller, NotePath(item, key): NotePath, Idempotency(request): Idempotency) -> Answer {
-    let remove = RemoveNotes { project: ProjectRef::Any, ids: Vec::new(), of: Some((item, Some(key.clone()))) };
+pub(crate) async fn remove(
+    caller: Caller,
+    NotePath(item, key): NotePath,
+    Idempotency(request): Idempotency,
+    Query(query): Query<FenceQuery>,
+) -> Answer {
+    let remove = RemoveNotes {
+        project: ProjectRef::Any,
+        ids: Vec::new(),
+        of: Some((item, Some(key.clone()))),
+        fence: query.fence.map(Fence),
+    };
     let removed = caller.engine.run(caller.call(request), remove).await?;
     if removed.removed == 0 {
         return Err(no_note(&key).into());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::State;
 use docket_core::command::{CloseTree, Create, End, NewEdge, NewItem, NewNote, Parent, TreeClosed, What};
-use docket_core::model::{Edge, EdgeKind, Item, ItemId, ItemRef, Name, NoteId, Role, Slug};
+use docket_core::model::{Edge, EdgeKind, Fence, Item, ItemId, ItemRef, Name, NoteId, Role, Slug};
 use docket_core::store::{Around, Filter, Order, ProjectRef, SortBy};
 use docket_core::{Error, Reason, limits};
 use http::StatusCode;
@@ -112,6 +112,8 @@ pub(crate) struct NoteMade {
 pub(crate) struct CloseBody {
     /// Whether it is given up: then no note and no blocker is asked for.
     cancel: bool,
+    /// The fence of the caller's claim on the item.
+    fence: Option<u64>,
 }
 
 /// How an item and what lies beneath it is closed by force.
@@ -120,6 +122,8 @@ pub(crate) struct CloseBody {
 pub(crate) struct CloseTreeBody {
     /// Whether it is given up: then nothing has to be shown.
     cancel: bool,
+    /// The fence of the caller's claim on the item.
+    fence: Option<u64>,
 }
 
 /// Show trees
@@ -308,7 +312,8 @@ pub(crate) async fn close(
     Idempotency(request): Idempotency,
     MaybeJson(body): MaybeJson<CloseBody>,
 ) -> Answer {
-    let close = CloseTree { project: ProjectRef::Any, what: What::Beneath(item), cancel: body.cancel };
+    let fence = body.fence.map(Fence);
+    let close = CloseTree { project: ProjectRef::Any, what: What::Beneath(item), cancel: body.cancel, fence };
     ok(&caller.engine.run(caller.call(request), close).await?)
 }
 
@@ -328,6 +333,7 @@ pub(crate) async fn close_whole(
     Idempotency(request): Idempotency,
     MaybeJson(body): MaybeJson<CloseTreeBody>,
 ) -> Answer {
-    let close = CloseTree { project: ProjectRef::Any, what: What::Whole(item), cancel: body.cancel };
+    let fence = body.fence.map(Fence);
+    let close = CloseTree { project: ProjectRef::Any, what: What::Whole(item), cancel: body.cancel, fence };
     ok(&caller.engine.run(caller.call(request), close).await?)
 }

@@ -129,7 +129,8 @@ pub(super) fn add_attached(statement: &mut Statement, scope: &Scope) -> bool {
     true
 }
 
-/// Everything the named items wait for. Edges and children are packed, for a walk may be long.
+/// Everything that waits for the named items: what they block and what they lie in, and in turn. A walk that way never goes
+/// through the children of anything, of which there may be many. Edges and parents are packed, for a walk may be long.
 pub(super) fn add_waits(statement: &mut Statement) {
     let most = Script::limit(limits::GRAPH_NODES);
     // One step of the recursion may name it once only: both ways on are one subquery.
@@ -137,8 +138,8 @@ pub(super) fn add_waits(statement: &mut Statement) {
         "waited (id)",
         &format!(
             "WITH RECURSIVE w (id) AS (SELECT id FROM named UNION SELECT x.id FROM w CROSS JOIN LATERAL ( \
-                SELECT e.from_id AS id FROM edges e WHERE e.to_id = w.id AND e.kind = {BLOCKS} \
-                UNION ALL SELECT c.id FROM items c WHERE c.parent_id = w.id) x \
+                SELECT e.to_id AS id FROM edges e WHERE e.from_id = w.id AND e.kind = {BLOCKS} \
+                UNION ALL SELECT c.parent_id FROM items c WHERE c.id = w.id AND c.parent_id IS NOT NULL) x \
              ) SELECT id FROM w LIMIT {most} + 1"
         ),
     );
@@ -150,7 +151,7 @@ pub(super) fn add_waits(statement: &mut Statement) {
              FROM {})",
             packed("e.from_id"),
             packed("e.to_id"),
-            each("waited w", "edges", "e", &format!("e.to_id = w.id AND e.kind = {BLOCKS}"))
+            each("waited w", "edges", "e", &format!("e.from_id = w.id AND e.kind = {BLOCKS}"))
         ),
     );
     statement.result(
@@ -159,7 +160,7 @@ pub(super) fn add_waits(statement: &mut Statement) {
             "(SELECT string_agg({} || {}, '') FROM {})",
             packed("c.parent_id"),
             packed("c.id"),
-            each("waited w", "items", "c", "c.parent_id = w.id")
+            each("waited w", "items", "c", "c.id = w.id AND c.parent_id IS NOT NULL")
         ),
     );
 }

@@ -2,104 +2,98 @@
 
 use std::fmt::Write as _;
 
+use docket_core::model::Name;
 use docket_core::store::code::{Coded, TERMINAL};
 use docket_core::store::{Candidates, Scope};
+use uuid::Uuid;
 
-use super::limit::Limit;
-use super::statement::{NOW, Statement};
-use crate::script::Script;
+use super::look::{Look, table};
+use crate::error::Trouble;
+use crate::script::{Param, Script};
 
 /// Work `r` that was begun and left, as its index spells it.
 const LEFT: &str = "(r.role = 1 AND r.fence > 0 AND r.offered = 1)";
 
-/// What concerns the project as a whole. Returns the parts whose items are shown.
-pub(super) fn add_of_project(
-    script: &mut Script,
-    statement: &mut Statement,
-    scope: &Scope,
-    limit: &Limit,
-) -> Vec<&'static str> {
+/// What concerns projects as a whole. Returns the items that are shown of it.
+pub(super) fn of_projects(look: &mut Look<'_>, scope: &Scope, meant: &[Uuid]) -> Result<Vec<Uuid>, Trouble> {
     let mut shown = Vec::new();
-    if scope.held_by.is_empty() && !scope.busy && scope.candidates.is_none() {
-        return shown;
-    }
-    // The project that was named, else those of the named items, else all that may be seen.
-    match limit.named(script, &scope.project) {
-        Some(named) => statement.view("meant (id)", named.select()),
-        None if scope.items.is_empty() => statement.view("meant (id)", &limit.projects()),
-        None => statement.part("meant (id)", "SELECT DISTINCT project_id FROM named"),
+    if meant.is_empty() {
+        return Ok(shown);
     }
     if !scope.held_by.is_empty() {
-        let theirs = match scope.held_by.as_slice() {
-            [holder] => format!("i.holder = {}", script.text(holder.as_str())),
-            holders => format!("i.holder IN (SELECT value FROM json_each({}))", script.json(&holders)),
-        };
-        statement.part(
-            "held (id, pk)",
-            &format!(
-                "SELECT i.id, i.pk FROM meant m CROSS JOIN items i INDEXED BY items_held \
-                 ON {theirs} AND i.project_id = m.id"
-            ),
-        );
-        statement.ids("held", "id", "pk", "held");
-        shown.push("held");
+        shown.extend(held(look, &scope.held_by, meant)?);
     }
     if scope.busy {
-        add_busy(statement);
+        busy(look, meant)?;
     }
     if let Some(wanted) = &scope.candidates {
-        add_candidates(script, statement, wanted);
-        shown.push("picked");
+        let picked = candidates(look, wanted, meant)?;
+        look.pack("picked", &picked);
+        shown.extend(picked);
     }
-    shown
+    Ok(shown)
+}
+
+/// What agents hold, the oldest items first.
+fn held(look: &mut Look<'_>, holders: &[Name], meant: &[Uuid]) -> Result<Vec<Uuid>, Trouble> {
+    let mut script = Script::default();
+    let meant = table(&mut script, meant);
+    let theirs = match holders {
+        [holder] => format!("i.holder = {}", script.text(holder.as_str())),
+        holders => format!("i.holder IN (SELECT value FROM json_each({}))", script.json(&holders)),
+    };
+    script.add(format!(
+        "SELECT i.id FROM {meant} m CROSS JOIN items i INDEXED BY items_held \
+         ON {theirs} AND i.project_id = m.id ORDER BY i.pk"
+    ));
+    let held = look.ids(&script)?;
+    look.pack("held", &held);
+    Ok(held)
 }
 
 /// What live claims touch and need.
-fn add_busy(statement: &mut Statement) {
+fn busy(look: &mut Look<'_>, meant: &[Uuid]) -> Result<(), Trouble> {
+    let mut script = Script::default();
+    let (meant, now) = (table(&mut script, meant), script.int(look.now()));
     let claims = |live: &str| {
         format!(
-            "SELECT i.id, i.project_id, i.touches, i.needs FROM meant m CROSS JOIN items i INDEXED BY items_busy \
+            "SELECT json_array(hex(i.id), hex(i.project_id), json(i.touches), json(i.needs)) \
+             FROM {meant} m CROSS JOIN items i INDEXED BY items_busy \
              ON i.project_id = m.id AND i.holder IS NOT NULL AND (i.touches <> '[]' OR i.needs <> '[]') AND {live}"
         )
     };
-    statement.rows(
-        "busy",
-        "json_array(hex(id), hex(project_id), json(touches), json(needs))",
-        &format!(
-            "({} UNION ALL {})",
-            claims("i.claim_expires_at IS NULL"),
-            claims(&format!("i.claim_expires_at > {NOW}"))
-        ),
-    );
+    let lasting = claims("i.claim_expires_at IS NULL");
+    script.add(format!("{lasting} UNION ALL {}", claims(&format!("i.claim_expires_at > {now}"))));
+    look.rows("busy", &script)?;
+    Ok(())
 }
 
 /// Ready work, the best first, one more than was asked for.
 ///
-/// Where the whole project is meant, ready items without a claim come in order from their own index, and only as many as
+/// Where whole projects are meant, ready items without a claim come in order from their own index, and only as many as
 /// are wanted, and so does work that was begun and left; to those come the claims that ran out. So neither live claims nor
 /// blocked items are ever looked at, however many there are. Beneath one item, its children or descendants are looked
 /// through.
-fn add_candidates(script: &mut Script, statement: &mut Statement, wanted: &Candidates) {
+fn candidates(look: &mut Look<'_>, wanted: &Candidates, projects: &[Uuid]) -> Result<Vec<Uuid>, Trouble> {
+    let Some(meant) = meant(wanted) else { return Ok(Vec::new()) };
+    let mut script = Script::default();
+    let projects = Projects::of(&mut script, projects);
+    let now = script.int(look.now());
     let most = script.limit(wanted.limit.saturating_add(1));
-    let fits = conditions(script, wanted);
-    let meant = meant(wanted);
+    let fits = conditions(&mut script, wanted);
     let ready = if wanted.offered_only { "r.offered = 1" } else { "(r.offered = 1 OR r.blockers = 0)" };
     // A claim without an expiry lives until it is released: no comparison with NULL holds.
-    let free = if wanted.include_claimed { "1" } else { &format!("r.claim_expires_at <= {NOW}") };
+    let free = if wanted.include_claimed { "1" } else { &format!("r.claim_expires_at <= {now}") };
     let mut branches = Vec::new();
-    if let Some(beneath) = beneath(script, wanted) {
+    if let Some(beneath) = beneath(&mut script, wanted) {
         let free = if wanted.include_claimed { "1" } else { &format!("(r.holder IS NULL OR {free})") };
         branches.push(format!(
-            "SELECT r.id, r.rank, r.number, r.project_id FROM {beneath} \
-             WHERE r.project_id IN (SELECT id FROM meant) AND {ready} AND {free} AND {meant} AND {fits}"
+            "SELECT {CANDIDATE} FROM {beneath} WHERE {} AND {ready} AND {free} AND {meant} AND {fits}",
+            projects.hold("+r.project_id")
         ));
     } else {
         let mut in_order = |index: &str, condition: &str| {
-            branches.push(format!(
-                "SELECT i.id, i.rank, i.number, i.project_id FROM meant m CROSS JOIN items i ON i.pk IN ( \
-                    SELECT r.pk FROM items r INDEXED BY {index} WHERE r.project_id = m.id AND {condition} \
-                    AND r.holder IS NULL AND {fits} ORDER BY r.rank, r.number LIMIT {most})"
-            ));
+            branches.push(projects.in_order(index, &format!("{condition} AND r.holder IS NULL AND {fits}"), &most));
         };
         if let Some(role) = wanted.role {
             let of_role = format!("r.role = {} AND r.role <> {TERMINAL}", role.code());
@@ -111,27 +105,76 @@ fn add_candidates(script: &mut Script, statement: &mut Statement, wanted: &Candi
         if wanted.left {
             in_order("items_left", LEFT);
         }
-        branches.push(format!(
-            "SELECT r.id, r.rank, r.number, r.project_id FROM meant m CROSS JOIN items r INDEXED BY items_claimed \
-             ON r.project_id = m.id AND r.holder IS NOT NULL AND {free} \
-             WHERE {ready} AND {meant} AND {fits}"
-        ));
+        branches.push(projects.claimed(&format!("{free} AND {ready} AND {meant} AND {fits}")));
     }
-    statement.part(
-        "picked (id, rank, number, project_id)",
-        &format!(
-            "SELECT id, rank, number, project_id FROM ({}) ORDER BY rank, number, project_id LIMIT {most}",
-            branches.join(" UNION ALL ")
-        ),
-    );
-    statement.ids("picked", "id", "rank, number, project_id", "picked");
+    script.add(format!(
+        "SELECT id FROM ({}) ORDER BY rank, number, project_id LIMIT {most}",
+        branches.join(" UNION ALL ")
+    ));
+    look.ids(&script)
 }
 
-/// Where a candidate `r` must stand.
-fn meant(wanted: &Candidates) -> String {
+/// What is known of a candidate `r` while the best are picked.
+const CANDIDATE: &str = "r.id, r.rank, r.number, r.project_id";
+
+/// The projects whose work is looked through, as a statement has them.
+enum Projects {
+    /// One, by its bound id.
+    One(Param),
+    /// A table of them.
+    Several(String),
+}
+
+impl Projects {
+    fn of(script: &mut Script, projects: &[Uuid]) -> Self {
+        match projects {
+            [only] => Self::One(script.uuid(*only)),
+            several => Self::Several(table(script, several)),
+        }
+    }
+
+    fn hold(&self, column: &str) -> String {
+        match self {
+            Self::One(project) => format!("{column} = {project}"),
+            Self::Several(table) => format!("{column} IN (SELECT id FROM {table})"),
+        }
+    }
+
+    /// The first so many of each, in the order of an index.
+    fn in_order(&self, index: &str, condition: &str, most: &str) -> String {
+        match self {
+            Self::One(project) => format!(
+                "SELECT * FROM (SELECT {CANDIDATE} FROM items r INDEXED BY {index} WHERE r.project_id = {project} \
+                 AND {condition} ORDER BY r.rank, r.number LIMIT {most})"
+            ),
+            Self::Several(table) => format!(
+                "SELECT i.id, i.rank, i.number, i.project_id FROM {table} m CROSS JOIN items i ON i.pk IN ( \
+                    SELECT r.pk FROM items r INDEXED BY {index} WHERE r.project_id = m.id AND {condition} \
+                    ORDER BY r.rank, r.number LIMIT {most})"
+            ),
+        }
+    }
+
+    /// What is claimed, as far as a condition on its row holds.
+    fn claimed(&self, condition: &str) -> String {
+        match self {
+            Self::One(project) => format!(
+                "SELECT {CANDIDATE} FROM items r INDEXED BY items_claimed \
+                 WHERE r.project_id = {project} AND r.holder IS NOT NULL AND {condition}"
+            ),
+            Self::Several(table) => format!(
+                "SELECT {CANDIDATE} FROM {table} m CROSS JOIN items r INDEXED BY items_claimed \
+                 ON r.project_id = m.id AND r.holder IS NOT NULL AND {condition}"
+            ),
+        }
+    }
+}
+
+/// Where a candidate `r` must stand; nowhere, when neither ready nor left work is wanted.
+fn meant(wanted: &Candidates) -> Option<String> {
     let role = wanted.role.map(|role| format!("r.role = {}", role.code()));
     let ways: Vec<String> = role.into_iter().chain(wanted.left.then(|| LEFT.to_owned())).collect();
-    if ways.is_empty() { "0".to_owned() } else { format!("({})", ways.join(" OR ")) }
+    (!ways.is_empty()).then(|| format!("({})", ways.join(" OR ")))
 }
 
 /// What else a candidate `r` must be, claims aside.

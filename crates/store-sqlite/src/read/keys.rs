@@ -2,15 +2,17 @@
 
 use docket_core::store::KeyReach;
 
-use super::statement::Statement;
+use super::look::Look;
+use crate::error::Trouble;
 use crate::options::KEYS_SHOWN;
 use crate::row::KEY;
 use crate::script::Script;
 
-/// Adds the keys that are asked for, and nothing when none are.
-pub(super) fn add_keys(script: &mut Script, statement: &mut Statement, reach: &KeyReach) {
+/// The keys that are asked for, and nothing when none are.
+pub(super) fn keys(look: &mut Look<'_>, reach: &KeyReach) -> Result<(), Trouble> {
+    let mut script = Script::default();
     let from = match reach {
-        KeyReach::None => return,
+        KeyReach::None => return Ok(()),
         KeyReach::Ids(ids) => {
             let ids = script.uuids(ids.iter().map(|id| id.as_uuid()));
             format!("json_each({ids}) j CROSS JOIN api_keys k ON k.id = unhex(j.value)")
@@ -26,5 +28,7 @@ pub(super) fn add_keys(script: &mut Script, statement: &mut Statement, reach: &K
             format!("(SELECT * FROM api_keys ORDER BY id DESC LIMIT {most}) k")
         }
     };
-    statement.rows("keys", KEY, &from);
+    script.add(format!("SELECT {KEY} FROM {from}"));
+    look.rows("keys", &script)?;
+    Ok(())
 }

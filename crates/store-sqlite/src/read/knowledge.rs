@@ -14,51 +14,50 @@ use ulid::Ulid;
 use uuid::Uuid;
 
 use super::limit::Limit;
-use super::statement::Statement;
+use super::look::{Look, once, table};
+use super::names::Named;
+use crate::error::Trouble;
 use crate::pool::Link;
 use crate::row::{ENTRY, ENTRY_LINK, MAKING};
 use crate::script::{Hex, Param, Script, Value};
 
-/// Adds the entries that were named, with their newest links and those with the items that were named, and the count of all.
-/// Says whether entries were named: the part `named_entries` then has their projects.
-pub(super) fn add_knowledge(
-    script: &mut Script,
-    statement: &mut Statement,
-    reach: &KnowledgeReach,
-    limit: &Limit,
-    names_items: bool,
-) -> bool {
-    if reach.count {
-        statement.result("entries_stored", "(SELECT stored FROM knowledge_counts)");
-    }
-    if reach.making {
-        statement.result("making", &format!("(SELECT {MAKING} FROM knowledge_counts)"));
+/// The entries that were named, with their newest links and those with the items that were named, and the count of all.
+/// Returns the projects of those entries.
+pub(super) fn knowledge(look: &mut Look<'_>, reach: &KnowledgeReach, named: &Named) -> Result<Vec<Uuid>, Trouble> {
+    let stored = reach.count.then(|| "'entries_stored', stored".to_owned());
+    let counts: Vec<String> = stored.into_iter().chain(reach.making.then(|| format!("'making', {MAKING}"))).collect();
+    if !counts.is_empty() {
+        let mut script = Script::default();
+        script.add(format!("SELECT json_object({}) FROM knowledge_counts", counts.join(", ")));
+        look.results(&script)?;
     }
     if reach.entries.is_empty() {
-        return false;
+        return Ok(Vec::new());
     }
-    let ids = script.uuids(reach.entries.iter().map(bytes));
+    let (mut script, limit) = look.begin();
+    let ids = table(&mut script, &once(reach.entries.iter().map(bytes)));
     let seen = limit.and("k.project_id");
-    statement.part(
-        "named_entries (pk, id, project_id)",
-        &format!(
-            "SELECT DISTINCT k.pk, k.id, k.project_id FROM json_each({ids}) j \
-             CROSS JOIN knowledge k ON k.id = unhex(j.value){seen}"
-        ),
-    );
-    statement.rows("entries", ENTRY, "named_entries n CROSS JOIN knowledge k ON k.pk = n.pk");
+    script.add(format!("SELECT {ENTRY}, k.id, k.project_id FROM {ids} s CROSS JOIN knowledge k ON k.id = s.id{seen}"));
+    let found = look.rows("entries", &script)?;
+    let (entries, projects): (Vec<Uuid>, Vec<Uuid>) = found.chunks_exact(2).map(|row| (row[0], row[1])).unzip();
+    if entries.is_empty() {
+        return Ok(projects);
+    }
+    let mut script = Script::default();
+    let entries = table(&mut script, &entries);
     let most = script.limit(limits::ENTRY_LINKS);
-    let with_named = if names_items { " OR l.item_id IN (SELECT id FROM named)" } else { "" };
-    statement.rows(
-        "entry_links",
-        ENTRY_LINK,
-        &format!(
-            "named_entries n CROSS JOIN knowledge_links l ON l.entry_id = n.id AND ((l.item_id, l.kind) IN \
-             (SELECT y.item_id, y.kind FROM knowledge_links y WHERE y.entry_id = n.id \
-             ORDER BY y.created_at DESC, y.item_id DESC, y.kind DESC LIMIT {most}){with_named})"
-        ),
-    );
-    true
+    let with_named = if named.ids.is_empty() {
+        String::new()
+    } else {
+        format!(" OR l.item_id IN (SELECT id FROM {})", table(&mut script, &named.ids))
+    };
+    script.add(format!(
+        "SELECT {ENTRY_LINK} FROM {entries} n CROSS JOIN knowledge_links l ON l.entry_id = n.id AND ((l.item_id, l.kind) IN \
+         (SELECT y.item_id, y.kind FROM knowledge_links y WHERE y.entry_id = n.id \
+         ORDER BY y.created_at DESC, y.item_id DESC, y.kind DESC LIMIT {most}){with_named})"
+    ));
+    look.rows("entry_links", &script)?;
+    Ok(projects)
 }
 
 /// The projects that a filter means and that may be seen, the newest first.

@@ -1,43 +1,49 @@
-//! One scope as one statement, and what it returns as a slice.
+//! One scope, looked up as of one moment, as a slice.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-use docket_core::store::row::Seen;
-use docket_core::store::{Around, Candidates, NoteReach, Scope, Slice, StoreError};
+use docket_core::store::{Around, Candidates, ProjectRef, Scope, Slice};
+use uuid::Uuid;
 
-use super::limit::Limit;
-use super::names::Names;
+use super::look::{Look, once, table};
+use super::names::{self, Named};
 use super::projects::fetch_projects;
-use super::statement::{NOW, Statement};
 use super::{around, candidates, contract, keys, knowledge, runs, sessions};
-use crate::context::Context;
-use crate::error::Trouble;
+use crate::context::{Clock, Context};
+use crate::error::{Trouble, corrupt};
 use crate::pool::Link;
 use crate::row::ITEM;
 use crate::script::Script;
 
 /// Rows that are read in well under a millisecond.
 const QUICK_ROWS: usize = 32;
-/// How often a view begins anew because a project got new rules between two of its round trips.
-const RULE_CHANGES: usize = 4;
 
-/// Shows a scope, after what is to be done before: in one round trip, or two when a project's rules are not known yet.
-pub(crate) fn load(link: &mut Link, context: &Context, scope: &Scope, before: Script) -> Result<Slice, Trouble> {
-    let mut script = before;
-    for _ in 0..RULE_CHANGES {
-        compose(&mut script, context, scope);
-        let seen: Seen = link.ask(&std::mem::take(&mut script))?;
-        context.clock.saw(seen.now());
-        let unknown = seen.unknown_projects(|id, version| context.projects.get(id, version));
-        if !unknown.is_empty() {
-            fetch_projects(link, context, &unknown)?;
-        }
-        // Outside a transaction the rules may be newer by now than the rows; then both are read again.
-        if let Some(slice) = seen.into_slice(scope, |id, version| context.projects.get(id, version)) {
-            return Ok(slice);
-        }
+/// Shows a scope, after what is to be done before, in the transaction that is open then, or one of its own.
+pub(crate) fn load(link: &mut Link, context: &Context, scope: &Scope, before: &Script) -> Result<Slice, Trouble> {
+    link.run(before).map_err(Trouble::Sql)?;
+    if !link.is_whole() {
+        return load_here(link, context, scope);
     }
-    Err(Trouble::Rows(StoreError::Conflict))
+    link.turn("BEGIN").map_err(Trouble::Sql)?;
+    let loaded = load_here(link, context, scope);
+    // Where it cannot be ended the connection is thrown away by whoever lent it.
+    let ended = link.turn("COMMIT").map_err(Trouble::Sql);
+    let slice = loaded?;
+    ended?;
+    Ok(slice)
+}
+
+fn load_here(link: &mut Link, context: &Context, scope: &Scope) -> Result<Slice, Trouble> {
+    let mut look = Look::new(link, &scope.visible);
+    show(&mut look, &context.clock, scope)?;
+    let seen = look.finish()?;
+    context.clock.saw(seen.now());
+    let unknown = seen.unknown_projects(|id, version| context.projects.get(id, version));
+    if !unknown.is_empty() {
+        fetch_projects(link, context, &unknown)?;
+    }
+    let slice = seen.into_slice(scope, |id, version| context.projects.get(id, version));
+    slice.ok_or_else(|| Trouble::Rows(corrupt("a project has no rules")))
 }
 
 /// Whether a scope shows a few rows, each found by an index.
@@ -72,133 +78,128 @@ pub(crate) fn is_quick(scope: &Scope) -> bool {
     !walks && named + said + candidates <= QUICK_ROWS
 }
 
-/// Adds the statement for a scope.
-pub(super) fn compose(script: &mut Script, context: &Context, scope: &Scope) {
-    let mut statement = Statement::with_clock(script, &context.clock);
-    let limit = Limit::of(script, &scope.visible);
-    let names = Names::of(scope);
-    names.add(script, &mut statement, &limit);
-    let mut shown = around::add_relatives(script, &mut statement, &scope.around);
-    shown.extend(around::add_named(script, &mut statement, scope, &limit));
-    shown.extend(contract::add_named(script, &mut statement, scope, &limit));
-    shown.extend(sessions::add_named(script, &mut statement, scope, &limit));
-    shown.extend(candidates::add_of_project(script, &mut statement, scope, &limit));
-    add_near(&mut statement, scope, &shown);
-    let linked = around::add_attached(&mut statement, scope);
-    contract::add_attached(script, &mut statement, scope);
-    sessions::add_attached(&mut statement, scope);
+/// Looks up everything that a scope asks for.
+pub(super) fn show(look: &mut Look<'_>, clock: &Clock, scope: &Scope) -> Result<(), Trouble> {
+    let mut script = Script::default();
+    let now = clock.now(&mut script);
+    script.add(format!("SELECT {now}"));
+    look.set_now(&script)?;
+    let named = names::find(look, scope)?;
+    let project = named_project(look, scope)?;
+    let meant = meant_projects(look, scope, &named, project)?;
+
+    let mut near = named.ids.clone();
+    near.extend(around::relatives(look, &scope.around, &named)?);
+    let (named_edges, with_parts) = around::named_parts(look, scope)?;
+    near.extend(with_parts);
+    near.extend(contract::talk(look, scope, &named)?);
+    near.extend(sessions::named_sessions(look, scope, &named)?);
+    near.extend(candidates::of_projects(look, scope, &meant)?);
+    let near = once(near);
+
+    around::notes(look, scope.around.notes, &near, &named)?;
+    contract::briefs(look, &scope.around, &near)?;
+    let linked = around::edges(look, scope.around.edges, &near, &named, &named_edges)?;
     if scope.around.waits {
-        around::add_waits(script, &mut statement);
+        around::waits(look, &named)?;
     }
     if scope.around.component {
-        around::add_component(script, &mut statement, &limit);
+        around::component(look, &named)?;
     }
-    runs::add_runs(script, &mut statement, scope, &limit);
-    keys::add_keys(script, &mut statement, &scope.keys);
-    let learned = knowledge::add_knowledge(script, &mut statement, &scope.knowledge, &limit, !scope.items.is_empty());
-    add_answer(script, &mut statement, scope);
-    let many = linked || !shown.is_empty() || !names.is_one();
-    add_shown(script, &mut statement, scope, &limit, Shown { many, linked, learned });
-    statement.finish(script);
+    runs::named_runs(look, scope, &named)?;
+    keys::keys(look, &scope.keys)?;
+    let learned = knowledge::knowledge(look, &scope.knowledge, &named)?;
+    stored_answer(look, scope)?;
+    let shown = items(look, &near, &linked)?;
+    projects(look, scope, project, once(shown.into_iter().chain(learned).chain(project)))
 }
 
-/// The part `near`: the named items and what was asked for beside them.
-fn add_near(statement: &mut Statement, scope: &Scope, shown: &[&str]) {
-    const NEAR: &str = "near (pk, id, project_id)";
-    let mut sources: Vec<String> = shown
-        .iter()
-        .map(|part| format!("SELECT i.pk, i.id, i.project_id FROM {part} x CROSS JOIN items i ON i.id = x.id"))
-        .collect();
-    if sources.is_empty() {
-        return statement.view(NEAR, "SELECT pk, id, project_id FROM named");
+/// The project that was named, as far as it may be seen.
+fn named_project(look: &mut Look<'_>, scope: &Scope) -> Result<Option<Uuid>, Trouble> {
+    match &scope.project {
+        ProjectRef::Any => Ok(None),
+        ProjectRef::Id(id) => Ok(Some(id.as_uuid()).filter(|id| look.shows(*id))),
+        ProjectRef::Slug(slug) => {
+            let (mut script, limit) = look.begin();
+            let slug = script.text(slug.as_str());
+            script.add(format!("SELECT id FROM projects WHERE slug = {slug}{}", limit.and("id")));
+            Ok(look.ids(&script)?.first().copied())
+        }
+    }
+}
+
+/// Whose work is chosen from: the project that was named, else those of the named items, else all that may be seen.
+fn meant_projects(
+    look: &mut Look<'_>,
+    scope: &Scope,
+    named: &Named,
+    project: Option<Uuid>,
+) -> Result<Vec<Uuid>, Trouble> {
+    let is_asked = !scope.held_by.is_empty() || scope.busy || scope.candidates.is_some();
+    if !is_asked || scope.project != ProjectRef::Any {
+        return Ok(project.into_iter().collect());
     }
     if !scope.items.is_empty() {
-        sources.push("SELECT pk, id, project_id FROM named".to_owned());
+        return Ok(named.projects.clone());
     }
-    // An item that is named and found in another way is read once all the same; its notes and brief would be read twice.
-    let once = scope.around.notes == NoteReach::Heads || scope.around.briefs;
-    let union = if once { " UNION " } else { " UNION ALL " };
-    statement.part(NEAR, &sources.join(union));
+    let (mut script, limit) = look.begin();
+    script.add(limit.projects());
+    look.ids(&script)
 }
 
-/// How much is shown: several items, and what edges lead to.
-#[derive(Clone, Copy, Debug)]
-struct Shown {
-    many: bool,
-    linked: bool,
-    /// Whether there are entries, whose projects are shown too.
-    learned: bool,
+/// Items: those near whole, and those that edges lead to without their long texts, since one item may have thousands of
+/// neighbours. Returns their projects.
+fn items(look: &mut Look<'_>, near: &[Uuid], linked: &[Uuid]) -> Result<Vec<Uuid>, Trouble> {
+    let mut projects = Vec::new();
+    let far: Vec<Uuid> = once(near.iter().chain(linked).copied()).split_off(near.len());
+    for (result, row, ids) in [("items", ITEM, near), ("far_items", SLIM_ITEM.as_str(), far.as_slice())] {
+        if !ids.is_empty() {
+            let mut script = Script::default();
+            let ids = table(&mut script, ids);
+            script.add(format!("SELECT {row}, i.project_id FROM {ids} s CROSS JOIN items i ON i.id = s.id"));
+            projects.extend(look.rows(result, &script)?);
+        }
+    }
+    Ok(projects)
 }
 
-/// All items shown, those that edges lead to among them, and their projects: of these the versions alone, since their
-/// rules are known mostly.
-fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, limit: &Limit, shown: Shown) {
-    let (all, row) = if shown.linked {
-        // What only an edge leads to is shown without its long texts: one item may have thousands of neighbours.
-        let end =
-            |end: &str| format!("SELECT i.pk, i.project_id, 0 FROM linked l CROSS JOIN items i ON i.id = l.{end}");
-        let every = format!(
-            "SELECT pk, project_id, 1 AS whole FROM near UNION ALL {} UNION ALL {}",
-            end("from_id"),
-            end("to_id")
-        );
-        statement.part(
-            "shown (pk, project_id, whole)",
-            &format!("SELECT pk, project_id, max(whole) FROM ({every}) GROUP BY pk"),
-        );
-        ("shown", slim_item())
+/// Projects: the versions of their rules, which are known mostly.
+fn projects(look: &mut Look<'_>, scope: &Scope, named: Option<Uuid>, ids: Vec<Uuid>) -> Result<(), Trouble> {
+    let (mut script, limit) = look.begin();
+    let named = named.map_or_else(|| "0".to_owned(), |id| format!("p.id = {}", script.uuid(id)));
+    let from = if scope.every_project {
+        format!("projects p WHERE p.id IN ({})", limit.projects())
+    } else if ids.is_empty() {
+        return Ok(());
     } else {
-        ("near", ITEM)
+        format!("{} s CROSS JOIN projects p ON p.id = s.id", table(&mut script, &ids))
     };
-    statement.rows("items", row, &format!("{all} s CROSS JOIN items i ON i.pk = s.pk"));
-    let mut named = "0".to_owned();
-    let mut fits = if scope.every_project {
-        format!("p.id IN ({})", limit.projects())
-    } else if shown.many {
-        format!("p.id IN (SELECT project_id FROM {all})")
-    } else {
-        // For a list SQLite would make a table, even of one.
-        format!("p.id = (SELECT project_id FROM {all})")
-    };
-    if shown.learned {
-        fits = format!("{fits} OR p.id IN (SELECT project_id FROM named_entries)");
-    }
-    if let Some(project) = limit.named(script, &scope.project) {
-        let project = project.select();
-        fits = format!("{fits} OR p.id = ({project})");
-        named = format!("p.id IS ({project})");
-    }
-    statement.rows(
-        "projects",
-        &format!("json_array(hex(p.id), p.version, p.next_number, {named})"),
-        &format!("projects p WHERE {fits}"),
-    );
+    script.add(format!("SELECT json_array(hex(p.id), p.version, p.next_number, {named}) FROM {from}"));
+    look.rows("projects", &script)?;
+    Ok(())
 }
 
 /// The stored answer, unless it has expired.
-fn add_answer(script: &mut Script, statement: &mut Statement, scope: &Scope) {
-    let Some(key) = &scope.answer else { return };
+fn stored_answer(look: &mut Look<'_>, scope: &Scope) -> Result<(), Trouble> {
+    let Some(key) = &scope.answer else { return Ok(()) };
+    let mut script = Script::default();
     let principal = script.text(key.principal.as_str());
     let operation = script.text(key.operation);
     let request = script.text(key.request.as_str());
-    statement.result(
-        "answer",
-        &format!(
-            "(SELECT json_array(hex(digest), answer, expires_at) FROM answers WHERE principal = {principal} \
-             AND operation = {operation} AND request = {request} AND expires_at > {NOW})"
-        ),
-    );
+    let now = script.int(look.now());
+    script.add(format!(
+        "SELECT json_object('answer', json_array(hex(digest), answer, expires_at)) FROM answers \
+         WHERE principal = {principal} AND operation = {operation} AND request = {request} AND expires_at > {now}"
+    ));
+    look.results(&script)
 }
 
-/// An item with its long texts only where the row `s` says that it is shown whole. One with a brief keeps those that are
-/// counted with it: its place among ready work, which may change with its neighbours, depends on them.
-fn slim_item() -> &'static str {
-    const COUNTED: &str = "s.whole OR i.sections <> 0";
-    static SLIM: OnceLock<String> = OnceLock::new();
-    SLIM.get_or_init(|| {
-        let texts = [("description", COUNTED), ("intent", COUNTED), ("metadata", "s.whole"), ("properties", "s.whole")];
-        texts.iter().fold(ITEM.to_owned(), |row, (column, shown)| {
-            row.replace(&format!("i.{column}"), &format!("iif({shown}, i.{column}, NULL)"))
-        })
-    })
-}
+/// An item without its long texts. One with a brief keeps those that are counted with it: its place among ready work, which
+/// may change with its neighbours, depends on them.
+static SLIM_ITEM: LazyLock<String> = LazyLock::new(|| {
+    let counted = |column: &str| format!("iif(i.sections <> 0, i.{column}, NULL)");
+    ITEM.replace("i.description", &counted("description"))
+        .replace("i.intent", &counted("intent"))
+        .replace("i.metadata", "NULL")
+        .replace("i.properties", "NULL")
+});

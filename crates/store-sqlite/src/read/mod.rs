@@ -1,5 +1,5 @@
-//! Reads. Each is one statement whose parts are named by `WITH`, so it sees the database as of one moment, and returns
-//! one text: a JSON document of all rows it found.
+//! Reads. A list is one statement whose parts are named by `WITH`, so it sees the database as of one moment, and returns
+//! one text: a JSON document of all rows it found. A scope is looked up in steps ([`look`]), in one transaction.
 
 mod around;
 mod candidates;
@@ -10,6 +10,7 @@ mod keys;
 mod knowledge;
 mod limit;
 mod load;
+mod look;
 mod names;
 mod projects;
 mod runs;

@@ -1,36 +1,29 @@
 //! Runs of checks, and what they said.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use docket_core::model::{Run, RunId};
 use docket_core::store::code::OPEN_RUNS;
 use docket_core::store::{RunFilter, Scope, StoreError, Visible};
 use uuid::Uuid;
 
+use super::contract::Part;
 use super::limit::Limit;
-use super::statement::Statement;
+use super::look::Look;
+use super::names::Named;
+use crate::error::Trouble;
 use crate::pool::Link;
 use crate::row::RUN;
 use crate::script::Script;
 
-/// Adds the runs that were named, as far as they may be seen, and those of named items that wait or run.
-pub(super) fn add_runs(script: &mut Script, statement: &mut Statement, scope: &Scope, limit: &Limit) {
-    let open = format!("named s CROSS JOIN runs r ON r.item_id = s.id AND {OPEN_RUNS}");
-    if scope.run_ids.is_empty() {
-        if scope.around.open_runs {
-            statement.rows("runs", RUN, &open);
-        }
-        return;
-    }
-    let ids = script.uuids(scope.run_ids.iter().map(|id| Uuid::from_u128(id.0.0)));
-    let seen = limit.and_item("r.item_id");
-    let named = format!("json_each({ids}) j CROSS JOIN runs r ON r.id = unhex(j.value){seen}");
-    if scope.around.open_runs {
-        let both = format!("(SELECT {RUN} AS run FROM {named} UNION ALL SELECT {RUN} FROM {open}) found");
-        statement.rows("runs", "json(found.run)", &both);
-    } else {
-        statement.rows("runs", RUN, &named);
-    }
+/// The runs that were named, as far as they may be seen, and those of named items that wait or run.
+pub(super) fn named_runs(look: &mut Look<'_>, scope: &Scope, named: &Named) -> Result<(), Trouble> {
+    static OPEN: LazyLock<String> = LazyLock::new(|| format!("runs r ON r.item_id = s.id AND {OPEN_RUNS}"));
+    let of_items = scope.around.open_runs.then_some(OPEN.as_str());
+    let part = Part { result: "runs", row: RUN, item: "r.item_id", of_items };
+    part.find(look, "runs r ON r.id", scope.run_ids.iter().map(|id| Uuid::from_u128(id.0.0)), named)?;
+    Ok(())
 }
 
 /// Runs that match a filter, in one round trip.

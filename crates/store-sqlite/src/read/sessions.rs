@@ -6,43 +6,21 @@ use docket_core::store::{Scope, SessionFilter, StoreError};
 use ulid::Ulid;
 use uuid::Uuid;
 
+use super::contract::Part;
 use super::limit::Limit;
-use super::statement::Statement;
+use super::look::Look;
+use super::names::Named;
+use crate::error::Trouble;
 use crate::pool::Link;
 use crate::row::SESSION;
 use crate::script::Script;
 
-/// Sessions that were named themselves. Returns the part whose items are shown.
-pub(super) fn add_named(
-    script: &mut Script,
-    statement: &mut Statement,
-    scope: &Scope,
-    limit: &Limit,
-) -> Option<&'static str> {
-    if scope.session_ids.is_empty() {
-        return None;
-    }
-    let ids = script.uuids(scope.session_ids.iter().map(|id| bytes(*id)));
-    let seen = limit.and("a.project_id");
-    statement.part(
-        "named_sessions (pk, id)",
-        &format!("SELECT a.pk, a.item_id FROM json_each({ids}) j CROSS JOIN sessions a ON a.id = unhex(j.value){seen}"),
-    );
-    Some("named_sessions")
-}
-
-/// The newest session of each named item, and what was named of them.
-pub(super) fn add_attached(statement: &mut Statement, scope: &Scope) {
-    let newest = "SELECT (SELECT y.pk FROM sessions y WHERE y.item_id = s.id ORDER BY y.id DESC LIMIT 1) AS pk \
-                  FROM named s";
-    let named = "SELECT pk FROM named_sessions";
-    let from = match (scope.around.sessions, scope.session_ids.is_empty()) {
-        (false, true) => return,
-        (true, true) => newest.to_owned(),
-        (false, false) => named.to_owned(),
-        (true, false) => format!("{newest} UNION {named}"),
-    };
-    statement.rows("sessions", SESSION, &format!("({from}) m CROSS JOIN sessions a ON a.pk = m.pk"));
+/// Sessions that were named themselves, and the newest of each named item. Returns the items of those that were named.
+pub(super) fn named_sessions(look: &mut Look<'_>, scope: &Scope, named: &Named) -> Result<Vec<Uuid>, Trouble> {
+    let newest = "sessions a ON a.pk = (SELECT y.pk FROM sessions y WHERE y.item_id = s.id ORDER BY y.id DESC LIMIT 1)";
+    let of_items = scope.around.sessions.then_some(newest);
+    let part = Part { result: "sessions", row: SESSION, item: "a.item_id", of_items };
+    part.find(look, "sessions a ON a.id", scope.session_ids.iter().map(|id| bytes(*id)), named)
 }
 
 /// The names of sessions that match a filter, the newest first.

@@ -46,11 +46,6 @@ impl Statement {
         append(&mut self.results, &["'", name, "', (SELECT json_group_array(", row, ") FROM ", from, ")"]);
     }
 
-    /// Ids to return, packed into one text: the id, its order, and where they come from.
-    pub(super) fn ids(&mut self, name: &'static str, id: &str, order: &str, from: &str) {
-        self.result(name, &format!("(SELECT group_concat(hex({id}), '' ORDER BY {order}) FROM {from})"));
-    }
-
     /// Adds the statement to a script.
     pub(super) fn finish(self, script: &mut Script) {
         let Self { parts, results } = self;

@@ -20,13 +20,22 @@ pub(crate) struct Args {
     /// With everything beneath them
     #[arg(long)]
     recursive: bool,
+    /// The fence of your claim on the items
+    #[arg(long, value_name = "NUMBER")]
+    fence: Option<u64>,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let items = values::items(&args.items)?;
     let session = shell.session(Access::Write).await?;
-    let remove =
-        Remove { project: session.scope(), items, expected_version: None, recursive: args.recursive, atomic: true };
+    let remove = Remove {
+        project: session.scope(),
+        items,
+        expected_version: None,
+        fence: values::fence(args.fence),
+        recursive: args.recursive,
+        atomic: true,
+    };
     let removed = session.engine.run(session.call(), remove).await?;
     shell.out.answer(&removed, |_| {
         let gone = removed.items.iter().zip(&args.items).filter_map(|(item, asked)| Some((item.as_ref().ok()?, asked)));

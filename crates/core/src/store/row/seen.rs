@@ -28,6 +28,7 @@ use crate::store::{
 pub struct Seen {
     now: Millis,
     items: Vec<ItemRow>,
+    far_items: Vec<ItemRow>,
     projects: Vec<(ProjectId, u64, u32, Flag)>,
     prefixes: Vec<(usize, ItemId, Key)>,
     edges: Vec<EdgeRow>,
@@ -82,7 +83,8 @@ impl Seen {
             }
         }
         let around = &scope.around;
-        slice.items = self.items.into_iter().map(Item::from).map(|item| (item.id, item)).collect();
+        slice.items =
+            self.items.into_iter().chain(self.far_items).map(Item::from).map(|item| (item.id, item)).collect();
         slice.edges = self.edges.into_iter().map(Edge::from).map(|edge| (edge.id, edge)).collect();
         slice.open_children = by_item(self.children, around.open_children);
         slice.subtree = capped(self.subtree, around.subtree);

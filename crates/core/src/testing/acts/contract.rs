@@ -127,7 +127,7 @@ fn attempt_work<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
             Some(stage.run(&call, &finish).map(|_| ()))
         }
         Act::CloseWhole { item, cancel } => {
-            let close = CloseTree { project, what: What::Whole(at(stage, *item)?), cancel: *cancel };
+            let close = CloseTree { project, what: What::Whole(at(stage, *item)?), cancel: *cancel, fence: None };
             let call = stage.call(None);
             Some(stage.run(&call, &close).map(|_| ()))
         }

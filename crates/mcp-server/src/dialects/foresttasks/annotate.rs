@@ -67,7 +67,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
                 unblock_at: None,
                 inverse: false,
             };
-            let link = Link { project: session.project().clone(), edges: vec![edge] };
+            let link = Link { project: session.project().clone(), edges: vec![edge], holding: None };
             let made = session.engine().run(call, link).await?.edges;
             let told = made
                 .first()

@@ -112,8 +112,14 @@ async fn batch(session: &Session, call: Call, mut fields: Fields) -> Result<Answ
 
 async fn remove(session: &Session, call: Call, mut fields: Fields) -> Result<Answer, Error> {
     let items = ids(&mut fields)?.into_iter().map(|(_, task)| task).collect::<Result<_, Error>>()?;
-    let remove =
-        Remove { project: session.project().clone(), items, expected_version: None, recursive: false, atomic: true };
+    let remove = Remove {
+        project: session.project().clone(),
+        items,
+        expected_version: None,
+        fence: None,
+        recursive: false,
+        atomic: true,
+    };
     let removed = session.engine().run(call, remove).await?.items;
     let mut gone: Vec<Value> = Vec::new();
     for one in removed.into_iter().flatten() {

@@ -223,7 +223,7 @@ async fn no_status(session: &Session, task: &ItemRef, target: &Name, error: Erro
 async fn cascade_close(session: &Session, call: Call, mut fields: Fields) -> Result<Answer, Error> {
     let task = need_task(&mut fields, "id")?;
     let cancel = fields.need("status", one_of(CLOSED))?;
-    let close = CloseTree { project: session.project().clone(), what: What::Whole(task), cancel };
+    let close = CloseTree { project: session.project().clone(), what: What::Whole(task), cancel, fence: None };
     let closed = session.engine().run(call, close).await?;
     let of = |wanted: fn(&CloseOutcome) -> bool| -> Vec<Value> {
         closed.results.iter().filter(|one| wanted(&one.outcome)).map(|one| json!(one.item)).collect()

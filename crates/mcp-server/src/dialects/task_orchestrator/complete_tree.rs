@@ -76,7 +76,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let by = actor(session, &mut fields, "actor")?;
     let cancel = fields.parsed("trigger", one_of(TRIGGERS))?.unwrap_or(false);
     let what = what(&mut fields)?;
-    let command = CloseTree { project: session.project().clone(), what, cancel };
+    let command = CloseTree { project: session.project().clone(), what, cancel, fence: None };
     let closed = session.engine().run(session.call(by, request), command).await?;
     let trigger = if cancel { "cancel" } else { "complete" };
     let mut summary = Summary { total: closed.results.len(), ..Summary::default() };

@@ -184,7 +184,7 @@ async fn create(
         Err(Fault { failed, index, error }) => return Ok(refused(failed, index, &error)),
     };
     let asked = edges.len();
-    let command = Link { project: session.project().clone(), edges };
+    let command = Link { project: session.project().clone(), edges, holding: None };
     match session.engine().run(session.call(by, request), command).await {
         Ok(linked) => {
             let dependencies: Vec<Dependency> = linked.edges.iter().map(Dependency::of).collect();

@@ -289,8 +289,14 @@ async fn delete(
     let (places, items): (Vec<usize>, Vec<ItemRef>) = good.into_iter().unzip();
     let (mut ids, mut deleted, mut descendants) = (Vec::new(), 0, 0);
     if !items.is_empty() {
-        let command =
-            Remove { project: session.project().clone(), items, expected_version: None, recursive, atomic: false };
+        let command = Remove {
+            project: session.project().clone(),
+            items,
+            expected_version: None,
+            fence: None,
+            recursive,
+            atomic: false,
+        };
         let removed = session.engine().run(session.call(by, request), command).await?;
         for (place, result) in places.into_iter().zip(removed.items) {
             match result {

@@ -208,7 +208,7 @@ async fn delete(
     let mut deleted = 0;
     let of = item.map(|item| (item, key));
     if !ids.is_empty() || of.is_some() {
-        let command = RemoveNotes { project: session.project().clone(), ids, of };
+        let command = RemoveNotes { project: session.project().clone(), ids, of, fence: None };
         let removed = session.engine().run(session.call(by, request), command).await?;
         deleted = removed.removed;
         let failed = removed.failed.into_iter();
