@@ -155,7 +155,8 @@ impl Link {
         script: &Script,
         read: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, rusqlite::Error>,
     ) -> Result<(), StoreError> {
-        self.answer_until(script, read).map_err(store_error)
+        self.count_script();
+        self.each_until(script, read).map_err(store_error)
     }
 
     /// Runs a script and returns the first column of all rows, as texts.
@@ -205,13 +206,18 @@ impl Link {
         self.each(&script, |_| Ok(()))
     }
 
+    /// Runs a script and shows every row that it returns.
     fn answer(
         &mut self,
         script: &Script,
         read: impl FnMut(&Row<'_>) -> Result<(), rusqlite::Error>,
     ) -> Result<(), rusqlite::Error> {
-        self.connector.counters.scripts.fetch_add(1, Ordering::Relaxed);
+        self.count_script();
         self.each(script, read)
+    }
+
+    fn count_script(&self) {
+        self.connector.counters.scripts.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Runs a part of a longer script and shows every row that it returns.
@@ -220,10 +226,10 @@ impl Link {
         script: &Script,
         mut read: impl FnMut(&Row<'_>) -> Result<(), rusqlite::Error>,
     ) -> Result<(), rusqlite::Error> {
-        self.answer_until(script, |row| read(row).map(ControlFlow::Continue))
+        self.each_until(script, |row| read(row).map(ControlFlow::Continue))
     }
 
-    fn answer_until(
+    fn each_until(
         &mut self,
         script: &Script,
         mut read: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, rusqlite::Error>,
