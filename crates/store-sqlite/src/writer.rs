@@ -54,10 +54,10 @@ impl Writer {
         disk: Arc<Disk>,
     ) -> Result<Self, StoreError> {
         let (queue, messages) = mpsc::channel(QUEUED_UNITS);
-        let desk = Arc::new(Mutex::new(Desk::new(connector, context, watch, disk)));
-        let served = serve(Arc::clone(&desk), messages);
+        let shared = Arc::new(Mutex::new(Desk::new(connector, context, watch, disk)));
+        let served = serve(Arc::clone(&shared), messages);
         run_apart("docket-writer", served).map_err(|error| StoreError::Failed(Box::new(error)))?;
-        Ok(Self { queue, desk, callers: AtomicUsize::new(0), apart: has_threads() })
+        Ok(Self { queue, desk: shared, callers: AtomicUsize::new(0), apart: has_threads() })
     }
 
     /// The writer's connection, where nobody uses it: unlike those of readers it still knows the pages of its own last

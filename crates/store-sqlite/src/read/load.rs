@@ -111,7 +111,7 @@ pub(super) fn show(look: &mut Look<'_>, clock: &Clock, scope: &Scope) -> Result<
     let learned = knowledge::knowledge(look, &scope.knowledge, &named)?;
     stored_answer(look, scope)?;
     let shown = items(look, &near, &linked)?;
-    projects(look, scope, project, once(shown.into_iter().chain(learned).chain(project)))
+    projects(look, scope, project, &once(shown.into_iter().chain(learned).chain(project)))
 }
 
 /// The project that was named, as far as it may be seen.
@@ -164,7 +164,7 @@ fn items(look: &mut Look<'_>, near: &[Uuid], linked: &[Uuid]) -> Result<Vec<Uuid
 }
 
 /// Projects: the versions of their rules, which are known mostly.
-fn projects(look: &mut Look<'_>, scope: &Scope, named: Option<Uuid>, ids: Vec<Uuid>) -> Result<(), Trouble> {
+fn projects(look: &mut Look<'_>, scope: &Scope, named: Option<Uuid>, ids: &[Uuid]) -> Result<(), Trouble> {
     let (mut script, limit) = look.begin();
     let named = named.map_or_else(|| "0".to_owned(), |id| format!("p.id = {}", script.uuid(id)));
     let from = if scope.every_project {
@@ -172,7 +172,7 @@ fn projects(look: &mut Look<'_>, scope: &Scope, named: Option<Uuid>, ids: Vec<Uu
     } else if ids.is_empty() {
         return Ok(());
     } else {
-        format!("{} s CROSS JOIN projects p ON p.id = s.id", table(&mut script, &ids))
+        format!("{} s CROSS JOIN projects p ON p.id = s.id", table(&mut script, ids))
     };
     script.add(format!("SELECT json_array(hex(p.id), p.version, p.next_number, {named}) FROM {from}"));
     look.rows("projects", &script)?;
