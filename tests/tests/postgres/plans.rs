@@ -114,7 +114,7 @@ fn fill() -> String {
            AND c.number >= 100 AND p.number = c.number / 20; \
          UPDATE items SET holder = 'agent-' || number % 97, claimed_at = 1, claim_expires_at = 9000000000000, \
            original_claimed_at = 1, claim_ttl = 900 WHERE number BETWEEN 200 AND 300; \
-         UPDATE items SET modified_at = modified_at + number, title = 'item ' || number, \
+         UPDATE items SET modified_at = number, title = 'item ' || number, \
            words = to_tsvector('simple', 'item ' || number || ' word' || number % 50); \
          UPDATE items SET role = 1, fence = number % 2 WHERE number BETWEEN 1200 AND 1300; \
          INSERT INTO edges SELECT gen_random_uuid(), 0, a.id, b.id, 4, false, 1 FROM items a JOIN items b \
@@ -212,7 +212,7 @@ fn filter(what: &str, here: &ProjectRef, ids: &[ItemId]) -> Option<Filter> {
         "held by one" => Filter { held_by: Name::parse("agent-7").ok(), ..all },
         "held by one anywhere" => Filter { held_by: Name::parse("agent-7").ok(), project: ProjectRef::Any, ..all },
         "modified" => {
-            let late = TimeRange { after: Some(Timestamp::from_millis(9_000_000_000_000)), before: None };
+            let late = TimeRange { after: Some(Timestamp::from_millis(1_000_000_000_000)), before: None };
             Filter { modified: late, sort: SortBy::ModifiedAt, ..all }
         }
         _ => return None,
