@@ -40,11 +40,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         Some(to) => Unlink::Between { project, from: item, to, kind, either_way: true },
         None => Unlink::Of { project, item },
     };
-    let unlink = match holding {
-        None => unlink,
-        Some(holding) => Unlink::Holding(holding, Box::new(unlink)),
-    };
-    let removed = session.engine.run(session.call(), unlink).await?;
+    let removed = session.engine.run(session.call(), unlink.held_by(holding)).await?;
     if removed.edges.is_empty() && !args.all {
         return Err(Error::not_found("there is no such edge between these items").into());
     }

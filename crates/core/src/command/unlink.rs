@@ -77,6 +77,15 @@ impl Command for Unlink {
 }
 
 impl Unlink {
+    /// The same for a caller that may hold an item.
+    #[must_use]
+    pub fn held_by(self, holding: Option<Holding>) -> Self {
+        match holding {
+            None => self,
+            Some(holding) => Self::Holding(holding, Box::new(self)),
+        }
+    }
+
     /// What must be seen of it.
     fn shown(&self) -> Scope {
         let around = Around { edges: EdgeReach::Named, ..Around::default() };

@@ -166,11 +166,7 @@ async fn edges(session: &Session, writer: &Writer, project: ProjectRef, fields: 
         None => Unlink::Of { project, item },
         Some(to) => Unlink::Between { project, from: item, to, kind: None, either_way: true },
     };
-    let unlink = match holding {
-        None => unlink,
-        Some(holding) => Unlink::Holding(holding, Box::new(unlink)),
-    };
-    Ok(count(session.engine().run(writer.call(session), unlink).await?.edges.len()))
+    Ok(count(session.engine().run(writer.call(session), unlink.held_by(holding)).await?.edges.len()))
 }
 
 /// A list of names with at least one entry.

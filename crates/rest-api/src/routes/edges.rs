@@ -148,13 +148,6 @@ pub(crate) fn holding(fence: Option<u64>, item: Option<ItemRef>) -> Result<Optio
     }
 }
 
-fn under(holding: Option<Holding>, unlink: Unlink) -> Unlink {
-    match holding {
-        None => unlink,
-        Some(holding) => Unlink::Holding(holding, Box::new(unlink)),
-    }
-}
-
 /// Show an item's edges
 #[utoipa::path(
     get, path = "/items/{id}/edges", tag = "edges",
@@ -213,7 +206,7 @@ pub(crate) async fn remove_between(
         kind: query.kind,
         either_way: false,
     };
-    let unlink = under(holding(query.fence, query.fence_of)?, unlink);
+    let unlink = unlink.held_by(holding(query.fence, query.fence_of)?);
     let unlinked = caller.engine.run(caller.call(request), unlink).await?;
     ok(&Edges { edges: unlinked.edges })
 }
@@ -230,7 +223,7 @@ pub(crate) async fn remove(
     Idempotency(request): Idempotency,
     Query(query): Query<HoldingQuery>,
 ) -> Answer {
-    let unlink = under(holding(query.fence, query.fence_of)?, Unlink::Edge(edge));
+    let unlink = Unlink::Edge(edge).held_by(holding(query.fence, query.fence_of)?);
     let unlinked = caller.engine.run(caller.call(request), unlink).await?;
     let gone = unlinked.edges.into_iter().next();
     ok(&gone.ok_or_else(|| Error::not_found(format!("no edge \"{edge}\"")))?)

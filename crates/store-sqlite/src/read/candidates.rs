@@ -108,14 +108,15 @@ fn candidates(look: &mut Look<'_>, wanted: &Candidates, projects: &[Uuid]) -> Re
         branches.push(projects.claimed(&format!("{free} AND {ready} AND {meant} AND {fits}")));
     }
     script.add(format!(
-        "SELECT id FROM ({}) ORDER BY rank, number, project_id LIMIT {most}",
+        "SELECT (SELECT i.id FROM items i WHERE i.pk = picked.pk) FROM ({}) picked \
+         ORDER BY rank, number, project_id LIMIT {most}",
         branches.join(" UNION ALL ")
     ));
     look.ids(&script)
 }
 
-/// What is known of a candidate `r` while the best are picked.
-const CANDIDATE: &str = "r.id, r.rank, r.number, r.project_id";
+/// What is known of a candidate `r` while the best are picked: all of it is in the index that they come from.
+const CANDIDATE: &str = "r.pk, r.rank, r.number, r.project_id";
 
 /// The projects whose work is looked through, as a statement has them.
 enum Projects {
@@ -148,7 +149,7 @@ impl Projects {
                  AND {condition} ORDER BY r.rank, r.number LIMIT {most})"
             ),
             Self::Several(table) => format!(
-                "SELECT i.id, i.rank, i.number, i.project_id FROM {table} m CROSS JOIN items i ON i.pk IN ( \
+                "SELECT i.pk, i.rank, i.number, i.project_id FROM {table} m CROSS JOIN items i ON i.pk IN ( \
                     SELECT r.pk FROM items r INDEXED BY {index} WHERE r.project_id = m.id AND {condition} \
                     ORDER BY r.rank, r.number LIMIT {most})"
             ),

@@ -230,7 +230,7 @@ async fn candidates_come_in_order_from_their_index() {
             planner.assert_all_search(what, load(&planner, &scope)).await;
             let steps = planner.all_steps(load(&planner, &scope)).await;
             let by_rank = |step: &str| {
-                step.contains("INDEX items_ready (project_id=? AND role=? AND offered=?")
+                step.contains("COVERING INDEX items_ready (project_id=? AND role=? AND offered=?")
                     || step.contains("INDEX items_left (project_id=?")
             };
             let left = steps.iter().any(|(_, step)| step.contains("items_left"));
