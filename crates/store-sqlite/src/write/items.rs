@@ -1,5 +1,6 @@
 //! Items: new, changed by groups of columns, removed; with the words and tags they are found by.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use docket_core::model::{Complexity, Item, ItemId, Name, Text, Timestamp};
@@ -43,11 +44,18 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
     let columns = [&IDENTITY[..], &CONTENT[..], &STAMP[..], &STATE[..], &CLAIM[..], &DERIVED[..]].concat();
     rows::insert("items", &columns, "")
 });
-static SET_CONTENT: LazyLock<String> = LazyLock::new(|| rows::update("items", &CONTENT));
-static SET_STAMP: LazyLock<String> = LazyLock::new(|| rows::update("items", &STAMP));
-static SET_STATE: LazyLock<String> = LazyLock::new(|| rows::update("items", &STATE));
-static SET_CLAIM: LazyLock<String> = LazyLock::new(|| rows::update("items", &CLAIM));
-static SET_DERIVED: LazyLock<String> = LazyLock::new(|| rows::update("items", &DERIVED));
+/// Columns that change together, and the cells for them.
+type Group = (&'static [&'static str], fn(&Item) -> Vec<Value>);
+
+const GROUPS: [Group; 5] =
+    [(&CONTENT, content), (&STAMP, stamp), (&STATE, state), (&CLAIM, claim), (&DERIVED, derived)];
+/// Statements that set some of the groups, by [`key`].
+static SET: LazyLock<[String; 1 << GROUPS.len()]> = LazyLock::new(|| {
+    std::array::from_fn(|key| {
+        let columns: Vec<&str> = groups(key).flat_map(|(columns, _)| columns.iter().copied()).collect();
+        rows::update("items", &columns)
+    })
+});
 // With VALUES: a statement with a SELECT may write several rows, for which SQLite begins a savepoint, and at each of
 // those the full-text index writes out what it has gathered.
 const ADD_WORDS: &str = "INSERT INTO items_fts (words, rowid) VALUES (?, (SELECT pk FROM items WHERE id = ?))";
@@ -66,22 +74,25 @@ pub(super) fn add_new(script: &mut Script, items: &[Item]) {
     script.put(ADD_TAGS, items.iter().filter(|item| !item.tags.is_empty()).map(|item| about(item, tags(item))));
 }
 
-/// Changes the groups of columns that were touched, each group in one statement for all items, so that indexes of the
-/// other groups are left alone.
+/// Changes the groups of columns that were touched. Items with the same groups are one statement's: it writes each row once,
+/// and leaves the indexes of the other groups alone.
 pub(super) fn add_changed(script: &mut Script, changes: &[ItemChange]) {
-    let touched = |is_touched: fn(Touched) -> bool, group: fn(&Item) -> Vec<Value>| {
-        let items = changes.iter().filter(move |change| is_touched(change.touched)).map(|change| &change.item);
-        items.map(move |item| about(item, group(item)))
-    };
-    script.put(&SET_CONTENT, touched(|touched| touched.content, content));
-    script.put(DROP_TAGS, touched(|touched| touched.content, tags));
-    let tagged = changes.iter().filter(|change| change.touched.content && !change.item.tags.is_empty());
-    script.put(ADD_TAGS, tagged.map(|change| about(&change.item, tags(&change.item))));
-    script.put(SET_WORDS, touched(|touched| touched.words, words));
-    script.put(&SET_STAMP, touched(|touched| touched.stamp, stamp));
-    script.put(&SET_STATE, touched(|touched| touched.state, state));
-    script.put(&SET_CLAIM, touched(|touched| touched.claim, claim));
-    script.put(&SET_DERIVED, touched(|touched| touched.derived, derived));
+    let mut by_groups: BTreeMap<usize, Vec<Vec<Value>>> = BTreeMap::new();
+    for ItemChange { item, touched, .. } in changes {
+        let key = key(*touched);
+        if key != 0 {
+            let cells = groups(key).flat_map(|(_, cells)| cells(item)).collect();
+            by_groups.entry(key).or_default().push(about(item, cells));
+        }
+    }
+    for (key, rows) in by_groups {
+        script.put(&SET[key], rows);
+    }
+    let retold = || changes.iter().filter(|change| change.touched.content).map(|change| &change.item);
+    script.put(DROP_TAGS, retold().map(|item| about(item, tags(item))));
+    script.put(ADD_TAGS, retold().filter(|item| !item.tags.is_empty()).map(|item| about(item, tags(item))));
+    let reworded = changes.iter().filter(|change| change.touched.words);
+    script.put(SET_WORDS, reworded.map(|change| about(&change.item, words(&change.item))));
 }
 
 /// Removes items; what belongs to them, edges and tags go with them by their foreign keys.
@@ -97,6 +108,16 @@ pub(super) fn add_removed(script: &mut Script, items: &[ItemId]) {
             [vec![Value::ids(items.iter().map(|id| id.as_uuid()))]],
         );
     }
+}
+
+/// The touched groups as a number: a bit for each of [`GROUPS`].
+fn key(touched: Touched) -> usize {
+    let flags = [touched.content, touched.stamp, touched.state, touched.claim, touched.derived];
+    flags.into_iter().enumerate().map(|(place, flag)| usize::from(flag) << place).sum()
+}
+
+fn groups(key: usize) -> impl Iterator<Item = Group> {
+    GROUPS.into_iter().enumerate().filter(move |(place, _)| key >> place & 1 == 1).map(|(_, group)| group)
 }
 
 /// Cells about an item, with its id as the last.

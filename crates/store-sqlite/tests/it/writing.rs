@@ -128,7 +128,15 @@ async fn a_line_that_does_not_move_is_passed_by() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_at_once_are_turned_away_at_once() {
     let bench = Bench::new().await;
-    let results = together(&bench.store, (1..=600).map(|number| adds(&bench, number)).collect()).await;
+    // While somebody else writes nobody is served, however quick the disk is.
+    let other = rusqlite::Connection::open(bench.folder.path().join("docket.db")).expect("a connection");
+    other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    let store = Arc::clone(&bench.store);
+    let units = (1..=600).map(|number| adds(&bench, number)).collect();
+    let arriving = tokio::spawn(async move { together(&store, units).await });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    other.execute_batch("COMMIT").expect("the lock is free");
+    let results = arriving.await.expect("no panic");
     let turned_away = results.iter().filter(|result| matches!(result, Err(StoreError::Overloaded))).count();
     let done = results.iter().filter(|result| result.is_ok()).count();
     assert_eq!(turned_away + done, 600);
