@@ -35,6 +35,21 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// What a message says that answers the call of a tool.
+    pub fn read(tool: &str, message: &Value) -> Self {
+        let result = &message["result"];
+        assert!(result.is_object(), "{tool} was answered with a protocol error: {message}");
+        let content = result["structuredContent"].clone();
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        let is_error = result["isError"] == json!(true);
+        // Some surfaces tell failures in a line.
+        let error = &content["error"];
+        let line = format!("{}: {}", error["code"].as_str().unwrap_or("?"), error["message"].as_str().unwrap_or("?"));
+        let same = serde_json::from_str::<Value>(text).is_ok_and(|text| text == content) || (is_error && text == line);
+        assert!(same, "{tool}: text and structured content differ: {result}");
+        Self { is_error, content }
+    }
+
     /// The content of an answer that must be good.
     pub fn ok(self) -> Value {
         assert!(!self.is_error, "the tool failed: {}", self.content);
@@ -196,17 +211,7 @@ impl Server {
     /// Calls a tool.
     pub fn call(&self, tool: &str, arguments: Value) -> Result<Answer, Gone> {
         let message = self.request("tools/call", json!({ "name": tool, "arguments": arguments }))?;
-        let result = &message["result"];
-        assert!(result.is_object(), "{tool} was answered with a protocol error: {message}");
-        let content = result["structuredContent"].clone();
-        let text = result["content"][0]["text"].as_str().unwrap_or_default();
-        let is_error = result["isError"] == json!(true);
-        // Some surfaces tell failures in a line.
-        let error = &content["error"];
-        let line = format!("{}: {}", error["code"].as_str().unwrap_or("?"), error["message"].as_str().unwrap_or("?"));
-        let same = serde_json::from_str::<Value>(text).is_ok_and(|text| text == content) || (is_error && text == line);
-        assert!(same, "{tool}: text and structured content differ: {result}");
-        Ok(Answer { is_error, content })
+        Ok(Answer::read(tool, &message))
     }
 
     /// Calls a tool that must answer well.

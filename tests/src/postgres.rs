@@ -19,7 +19,8 @@ const SCHEMA: &str = concat!(
     include_str!("../../migrations/postgres/0003_contract.sql"),
     include_str!("../../migrations/postgres/0004_checks.sql"),
     include_str!("../../migrations/postgres/0005_sessions.sql"),
-    include_str!("../../migrations/postgres/0006_knowledge.sql")
+    include_str!("../../migrations/postgres/0006_knowledge.sql"),
+    include_str!("../../migrations/postgres/0007_unindexed.sql")
 );
 
 /// A database of its own, removed when it is dropped.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::mcp::Answer;
 use crate::program::docket;
 
 /// How long an answer may take before the test gives up.
@@ -226,6 +227,16 @@ impl Web {
         self.send("DELETE", path, &[], None)
     }
 
+    /// Calls a tool of a surface over MCP.
+    pub fn tool(&self, surface: &str, headers: &[(&str, &str)], tool: &str, arguments: &Value) -> Answer {
+        let call = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": tool, "arguments": arguments } });
+        let accept = ("accept", "application/json, text/event-stream");
+        let headers: Vec<(&str, &str)> = headers.iter().copied().chain([accept]).collect();
+        let reply = self.to("POST", &format!("/mcp/{surface}"), &headers, Some(call.to_string().as_bytes()));
+        Answer::read(tool, &reply.with(200))
+    }
+
     /// Makes an item; returns its key.
     pub fn item(&self, title: &str) -> String {
         let made = self.post("/items", &serde_json::json!({ "title": title })).with(201);
@@ -246,8 +257,13 @@ pub struct Runner(Child);
 impl Runner {
     /// One that makes what waits in the database of a server.
     pub fn beside(web: &Web) -> Self {
+        Self::with(web, &[])
+    }
+
+    /// The same with more words.
+    pub fn with(web: &Web, words: &[&str]) -> Self {
         let mut command = command(&web.database);
-        command.arg("runner").stdin(Stdio::null()).stdout(Stdio::null());
+        command.arg("runner").args(words).stdin(Stdio::null()).stdout(Stdio::null());
         Self(command.spawn().unwrap_or_else(|error| panic!("it does not start: {error}")))
     }
 }

@@ -47,3 +47,25 @@ fn no_case_is_forgotten() {
         }
     }
 }
+
+/// The bug that is planted: what a command is about is looked at one by one, by a statement each.
+#[test]
+fn a_loop_around_a_statement_is_caught_on_each_store() {
+    for store in ["sqlite", "postgres"] {
+        let case = format!("{store}::no_command_costs_more_for_more_rows");
+        let run = |plant: Option<&str>| {
+            let mut command = std::process::Command::new(std::env::current_exe().expect("a path"));
+            command.args([&case, "--exact"]).env_remove("DOCKET_PLANT").envs(plant.map(|bug| ("DOCKET_PLANT", bug)));
+            let ran = command.output().expect("it starts");
+            (ran.status.success(), String::from_utf8_lossy(&ran.stdout).into_owned())
+        };
+        let (passed, said) = run(None);
+        assert!(passed && said.contains("1 passed"), "{said}");
+        let (passed, said) = run(Some("rows-one-by-one"));
+        assert!(!passed && said.contains("with more rows these cost more"), "not seen on {store}: {said}");
+        // Of each sort of command that takes a list of items.
+        for command in ["\"edit\"", "\"advance\"", "\"claim\""] {
+            assert!(said.contains(command), "{command} is not among those that were seen on {store}: {said}");
+        }
+    }
+}

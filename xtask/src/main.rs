@@ -16,7 +16,9 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask test             build everything and run every test
-cargo xtask soak [TIMES]     the experiments on what is promised, so many times as long (10 where nothing is said)
+cargo xtask soak [TIMES] [promises] [parity] [oldest-postgres]
+                             the experiments on what is promised, so many times as long (10 where nothing is said), and the
+                             contract of stores on Postgres 13, from npm; only the parts that are named, where any are
 cargo xtask ci [STEP...]     fmt, clippy, deny, tidy, test and docs, or only the steps named
 cargo xtask bench [--quick] [PART...]
                              what is promised of speed and size, measured on a release build; target/bench.json

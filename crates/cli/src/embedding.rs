@@ -17,11 +17,12 @@ const ELSEWHERE: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
-/// The engine with the quotas of the configuration.
+/// The engine with the quotas and limits of the configuration.
 pub(crate) fn limited(engine: &Engine, config: &Configuration) -> Engine {
+    let engine = config.limits.map_or_else(|| engine.clone(), |limits| engine.with_limits(limits));
     match config.knowledge_stored {
         Some(knowledge_stored) => engine.with_quotas(docket_core::access::Quotas { knowledge_stored }),
-        None => engine.clone(),
+        None => engine,
     }
 }
 

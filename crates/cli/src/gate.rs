@@ -19,8 +19,9 @@ use crate::exit::Failure;
 const KNOWN_FOR: Duration = Duration::from_secs(1);
 /// The same while somebody asks the store again and it takes its time.
 const KNOWN_MEANWHILE: Duration = Duration::from_secs(5);
-/// How long the others wait for the one that asks before they are turned away.
-const ASKING_WAIT: Duration = Duration::from_millis(250);
+/// How long the others wait for the one that asks before they are turned away. With the server's patience for a turn it makes a
+/// quarter of a second.
+const ASKING_WAIT: Duration = Duration::from_millis(150);
 
 /// How often those who are still being answered look whether the door has been closed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

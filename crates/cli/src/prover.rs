@@ -33,8 +33,12 @@ pub(crate) fn root(config: &Configuration, cwd: &Path) -> PathBuf {
 
 /// One who runs checks in the work tree of this place.
 pub(crate) fn prover(config: &Configuration, cwd: &Path, database: &Place) -> Result<Arc<dyn Prover>, Failure> {
+    prover_in(config, root(config, cwd), database)
+}
+
+/// One who runs checks in a work tree.
+pub(crate) fn prover_in(config: &Configuration, root: PathBuf, database: &Place) -> Result<Arc<dyn Prover>, Failure> {
     let said = &config.runner;
-    let root = root(config, cwd);
     let environment = Environment { keep: said.keep.clone(), ..Environment::default() };
     let settings = Settings {
         environment,
@@ -49,7 +53,8 @@ pub(crate) fn prover(config: &Configuration, cwd: &Path, database: &Place) -> Re
     });
     let github = github.transpose().map_err(|error| Failure::environment(format!("[runner] github_api: {error}")))?;
     let place = place_of(&root);
-    Ok(Arc::new(CheckRunner::new(own_name()?, Runner::new(settings), root, place, said.allow.clone(), github)))
+    let runner = CheckRunner::new(own_name()?, Runner::new(settings), root, place, said.allow.clone(), github);
+    Ok(Arc::new(runner.with_room_for(said.jobs_per_worktree.unwrap_or(1))))
 }
 
 /// What a work tree is called among all that share a database; nothing, where there is no git.

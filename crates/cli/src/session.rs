@@ -354,7 +354,7 @@ pub(crate) async fn open(options: SqliteOptions) -> Result<Arc<SqliteStore>, Fai
     {
         crate::output::remark(&format!("docket: {warning}"));
     }
-    SqliteStore::open(options).await.map(Arc::new).map_err(|error| open_failure(&path, error))
+    SqliteStore::open_newest(options).await.map(Arc::new).map_err(|error| open_failure(&path, error))
 }
 
 /// What to say of a database that lies on a network file system.

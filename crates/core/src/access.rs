@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Draft, Engine};
 use crate::error::{Code, Error, Invalid, Kind, Reason, echo};
-use crate::limits;
+use crate::limits::{self, Lowered};
 use crate::model::{ApiKeyId, Handle, ItemId, Name, ProjectId, Trigger, Verb};
+use crate::plant::{Bug, planted};
 use crate::query::unknown_key;
 use crate::store::{ChangeSet, Resolution, Slice};
 
@@ -109,10 +110,14 @@ pub struct Access {
     pub key: Option<ApiKeyId>,
     /// The part of that key that is no secret, as it was shown: for the audit, and to know when the key got another.
     pub handle: Option<Handle>,
+    /// That a signed token grants it.
+    pub token: bool,
     /// That it is granted because there is no key: writes are refused when there is one by then.
     pub keyless: bool,
     /// How much of everything may be kept; the same for all callers of an engine.
     pub quotas: Quotas,
+    /// The limits that are lower than they might be; the same for all callers of an engine.
+    pub limits: Lowered,
 }
 
 /// How much a database may hold of what grows by itself.
@@ -139,7 +144,17 @@ impl Access {
     /// This profile, in all projects.
     pub const fn everywhere(profile: Profile) -> Self {
         let quotas = Quotas { knowledge_stored: limits::KNOWLEDGE_STORED };
-        Self { profile, projects: None, item: None, key: None, handle: None, keyless: false, quotas }
+        Self {
+            profile,
+            projects: None,
+            item: None,
+            key: None,
+            handle: None,
+            token: false,
+            keyless: false,
+            quotas,
+            limits: Lowered::NOT,
+        }
     }
 
     /// This profile, in these projects.
@@ -154,6 +169,11 @@ impl Access {
         Self { projects, ..self.clone() }
     }
 
+    /// Whether a key or a token was shown for it, and nobody is taken for the local user.
+    pub fn is_shown(&self) -> bool {
+        self.key.is_some() || self.token
+    }
+
     /// Whether a project may be seen.
     pub fn sees(&self, project: ProjectId) -> bool {
         self.projects.as_ref().is_none_or(|projects| projects.contains(&project))
@@ -166,7 +186,7 @@ impl Access {
 
     /// Refuses a command that asks for more than this, before anything is looked at.
     pub fn check(&self, needs: Needs) -> Result<(), Error> {
-        if self.profile < needs.profile {
+        if self.profile < needs.profile && !planted(Bug::ProfileIgnored) {
             return Err(forbidden(
                 Reason::ProfileTooLow,
                 format!("this needs the profile {}; the caller's is {}", needs.profile, self.profile),
@@ -282,8 +302,25 @@ impl Engine {
     /// The same engine under this access, whatever it was under before; its quotas stay.
     #[must_use]
     pub fn limited_to(&self, access: Access) -> Self {
-        let access = Access { quotas: self.access.quotas, ..access };
+        let access = Access { quotas: self.access.quotas, limits: self.access.limits, ..access };
         Self { access: std::sync::Arc::new(access), ..self.clone() }
+    }
+
+    /// The same engine with lower limits, for all its callers.
+    #[must_use]
+    pub fn with_limits(&self, limits: Lowered) -> Self {
+        let access = Access { limits, ..Access::clone(&self.access) };
+        Self { access: std::sync::Arc::new(access), ..self.clone() }
+    }
+
+    /// How many rows a page may have for which so many were asked: what is left out is on the next one.
+    pub fn page(&self, asked: usize) -> usize {
+        self.access.limits.rows(asked)
+    }
+
+    /// How long somebody may wait who wants to wait this long.
+    pub fn patience(&self, asked: std::time::Duration) -> std::time::Duration {
+        asked.min(std::time::Duration::from_millis(self.access.limits.wait_ms))
     }
 
     /// The same engine with other quotas, for all its callers.
@@ -305,6 +342,11 @@ impl Engine {
     /// What this engine's caller may do, and where.
     pub fn access(&self) -> &Access {
         &self.access
+    }
+
+    /// The same, for a call that says who its holder is before the engine runs it.
+    pub fn granted(&self) -> std::sync::Arc<Access> {
+        std::sync::Arc::clone(&self.access)
     }
 }
 

@@ -35,6 +35,8 @@ pub const RUN_PAUSE_MS: i64 = 5_000;
 pub const RUN_PAUSE_MOST_MS: i64 = 900_000;
 /// The longest pause that whoever is asked about a run may want, in seconds.
 pub const RUN_PAUSE_ASKED_SECONDS: u32 = 86_400;
+/// The most checks that one runner may be told to make at once.
+pub const RUNNER_JOBS: usize = 64;
 /// How often checks are tried for one call where others make the same ones on a work tree that changes.
 pub const PROVE_ROUNDS: usize = 3;
 /// How long a run waits for a runner before whoever wanted it is told, in milliseconds.
@@ -153,3 +155,53 @@ pub const VECTOR_NUMBERS: usize = 4_096;
 pub const EMBEDDED_BYTES: usize = 8 * 1024;
 /// Most entries made vectors in one request.
 pub const EMBEDDED_AT_ONCE: usize = 32;
+
+/// What the operator of a process may set lower than it is; none may be set higher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lowered {
+    /// Longest title, in bytes.
+    pub title_bytes: usize,
+    /// Longest free text field, in bytes.
+    pub text_bytes: usize,
+    /// Most entries of one batch.
+    pub batch: usize,
+    /// Most tags, traits, path globs, resources or capabilities on one item.
+    pub tags: usize,
+    /// Most rows of one page.
+    pub page: usize,
+    /// Longest lease that may be asked for, in seconds.
+    pub lease_seconds: u32,
+    /// Longest wait, in milliseconds.
+    pub wait_ms: u64,
+}
+
+impl Lowered {
+    /// None of them is lowered.
+    pub const NOT: Self = Self {
+        title_bytes: TITLE_BYTES,
+        text_bytes: TEXT_BYTES,
+        batch: BATCH,
+        tags: TAGS,
+        page: PAGE,
+        lease_seconds: *LEASE_SECONDS.end(),
+        wait_ms: WAIT_MS,
+    };
+
+    /// How many rows are shown to whoever asks for so many: a list without pages may have more than one, unless pages are made
+    /// smaller.
+    pub fn rows(&self, asked: usize) -> usize {
+        if self.page < PAGE { asked.min(self.page) } else { asked }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lowered, PAGE};
+
+    #[test]
+    fn lists_without_pages_are_cut_only_where_pages_are_made_smaller() {
+        assert_eq!(Lowered::NOT.rows(2 * PAGE), 2 * PAGE);
+        let lowered = Lowered { page: 50, ..Lowered::NOT };
+        assert_eq!((lowered.rows(2 * PAGE), lowered.rows(20)), (50, 20));
+    }
+}

@@ -30,6 +30,8 @@ pub enum Bug {
     MigrationUnlocked,
     /// What is shown of items is not limited to what the caller may see.
     ReadsUnlimited,
+    /// Whoever knows an item may do to it what those of higher profiles may.
+    ProfileIgnored,
     /// Waiters are told of a unit before it is committed, and not after.
     ToldBeforeCommit,
     /// A transaction belongs to the request that wants it, and its connection is lent on as it was left.
@@ -40,6 +42,8 @@ pub enum Bug {
     QueueUnbounded,
     /// Of the processes of a check, only the group of its shell is ended.
     GroupKilledOnly,
+    /// What a command is about is looked at one by one.
+    RowsOneByOne,
 }
 
 impl Bug {
@@ -58,11 +62,13 @@ impl Bug {
             Self::CyclesUnchecked => "cycles-unchecked",
             Self::MigrationUnlocked => "migration-unlocked",
             Self::ReadsUnlimited => "reads-unlimited",
+            Self::ProfileIgnored => "profile-ignored",
             Self::ToldBeforeCommit => "told-before-commit",
             Self::TransactionOfCaller => "transaction-of-caller",
             Self::TreeNotCompared => "tree-not-compared",
             Self::QueueUnbounded => "queue-unbounded",
             Self::GroupKilledOnly => "group-killed-only",
+            Self::RowsOneByOne => "rows-one-by-one",
         }
     }
 }

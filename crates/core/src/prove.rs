@@ -11,6 +11,7 @@ mod held;
 mod here;
 mod next;
 mod place;
+mod room;
 
 use std::fmt;
 use std::future::Future;
@@ -21,8 +22,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub(crate) use held::Held;
-pub use next::Next;
+pub use next::{Due, Lane, Next, Waiting};
 pub use place::place_name;
+pub use room::Room;
 
 use crate::checks::{Allowed, Look};
 use crate::command::{OrderRuns, Report};
@@ -76,6 +78,16 @@ pub trait Prover: Send + Sync + fmt::Debug {
 
     /// The work tree that checks of a project are run on, as it is now; none where there is no git.
     async fn tree(&self, project: &Project) -> Result<Option<Tree>, Error>;
+
+    /// Leave to run a command in its work tree, once there is room: two at once may disturb each other.
+    async fn room(&self) -> Room {
+        Room::default()
+    }
+
+    /// The same, where there is room at this moment.
+    fn room_now(&self) -> Option<Room> {
+        Some(Room::default())
+    }
 
     /// Makes a check, to its end. Whatever goes wrong is a report too. Dropped before its end, it leaves no process behind.
     async fn run(&self, run: &Run, item: &Item, project: &Project, listener: &dyn Listener) -> Report;
@@ -201,6 +213,12 @@ impl Engine {
         Self { listener, ..self.clone() }
     }
 
+    /// The same engine, for a caller who says which work tree it is in: what it orders elsewhere is about that one.
+    #[must_use]
+    pub fn said_to_be_in(&self, place: Option<Name>) -> Self {
+        Self { said_place: place, ..self.clone() }
+    }
+
     /// Whether it has checks run, here or elsewhere.
     pub fn runs_checks(&self) -> bool {
         self.runs.is_some()
@@ -282,6 +300,7 @@ impl Engine {
 }
 
 /// An item whose checks are to be made.
+#[derive(Clone, Debug)]
 struct Subject {
     item: Item,
     project: Arc<Project>,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use docket_core::access::{Access, Profile};
 use docket_core::model::{ApiKey, Handle, ItemId, ItemRef, KeySecret, Name, ProjectId, SecretDigest, Timestamp};
 use docket_core::query::Recognised;
-use docket_core::store::{Around, ProjectRef};
+use docket_core::store::{Around, ProjectRef, StoreError};
 use docket_core::{Code, Engine, Error, Kind, Reason};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -24,6 +24,9 @@ const KEY_KEPT: Duration = Duration::from_secs(1);
 const KEYS_KEPT: usize = 1024;
 /// Most keys that are looked up at a time: the store reads no faster when more are.
 const LOOKING: usize = 8;
+/// How long the others wait for those that look before they are turned away. With a server's patience for a turn it makes a
+/// quarter of a second.
+const LOOKING_WAIT: Duration = Duration::from_millis(150);
 
 /// Who calls, and what it may do.
 #[derive(Clone, Debug)]
@@ -129,7 +132,9 @@ impl Bearer {
             return Ok(found);
         }
         // Many calls with one key that come together wait for the first of them, which finds it for all.
-        let _place = self.looking.acquire().await;
+        let Ok(_place) = tokio::time::timeout(LOOKING_WAIT, self.looking.acquire()).await else {
+            return Err(StoreError::Overloaded.into());
+        };
         if let Some(found) = known() {
             return Ok(found);
         }
@@ -208,7 +213,7 @@ impl Tokens {
         // It was looked at: a token without its end is refused.
         let ends = checked.claims.get("exp").and_then(Value::as_u64).unwrap_or(0);
         let until = SystemTime::UNIX_EPOCH + Duration::from_secs(ends.saturating_add(LEEWAY_SECONDS));
-        let access = Access { projects, item, ..Access::everywhere(profile) };
+        let access = Access { projects, item, token: true, ..Access::everywhere(profile) };
         Ok(Caller { principal, access, holding: Holding::Token { until } })
     }
 

@@ -1,56 +1,30 @@
-//! Puts what only a person can decide to the person at the other end of a connection, there and then.
+//! Puts what only a person can decide to the person at the other end of a call, there and then.
 //!
-//! A client that can show a form says so when it shakes hands. What it brings back is committed with that person as the
-//! actor; whatever else happens (the form is declined, closed, or nobody sits there) changes nothing, and the question stays
-//! open where everybody finds it. Clients that shake no hands are asked nothing: requests to them are not in their revision.
+//! A client that can show a form says so. What it brings back is committed with that person as the actor; whatever else happens
+//! (the form is declined, closed, or nobody sits there) changes nothing, and the question stays open where everybody finds it.
+//! How a form gets there and back is the affair of `person.rs`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
-use std::time::Duration;
 
-use docket_core::Error;
 use docket_core::command::{Asked, EndQuestion, Proof, Verified, Verify};
 use docket_core::engine::Call;
 use docket_core::model::{
-    ActorClaim, ActorKind, Attribution, Authority, Criterion, CriterionId, ItemId, ItemRef, Question, QuestionState,
-    Standing, Text, Verification, VerificationStatus,
+    self, ActorClaim, ActorKind, Attribution, Authority, Criterion, CriterionId, Item, ItemRef, Question,
+    QuestionState, Standing, Text, Verification, VerificationStatus,
 };
 use docket_core::store::{Around, ProjectRef};
-use rmcp::model::{
-    ClientResult, ElicitRequest, ElicitRequestParams, ElicitationAction, ElicitationSchema, EnumSchema, JsonObject,
-    PrimitiveSchemaDefinition, ServerRequest, StringSchema,
-};
-use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleServer};
+use docket_core::{Error, Reason};
+use rmcp::model::{ElicitationSchema, EnumSchema, JsonObject, PrimitiveSchemaDefinition, StringSchema};
 use serde_json::Value;
-use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
+use crate::person::{Form, Person, Topic};
 use crate::session::Session;
 
-/// How long a form stays open: many clients give up a call after a minute, and the answer to the call must be there before.
-const PATIENCE: Duration = Duration::from_secs(50);
-/// Forms that are open at once; what is asked beyond them waits in the inbox like any other question.
-const FORMS: usize = 4;
 /// Most characters of a text that a form shows.
 const SHOWN: usize = 4_000;
 /// Most criteria in one form.
 const CRITERIA: usize = 10;
-
-/// The person at the other end of a connection.
-#[derive(Clone, Debug)]
-pub(crate) struct Person {
-    peer: Peer<RoleServer>,
-    forms: Arc<Semaphore>,
-    gone: CancellationToken,
-}
-
-/// Forms of one connection, and its end.
-#[derive(Clone, Debug)]
-pub(crate) struct Desk {
-    forms: Arc<Semaphore>,
-    gone: CancellationToken,
-}
 
 /// What became of something that was put to a person.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,31 +33,15 @@ pub enum Elicited<T> {
     Nobody,
     /// The person was asked and did not say: declined, closed the form, or was not there.
     Unanswered,
-    /// The person said, and it is committed.
+    /// The person said, and it is committed; or somebody had said before.
     Answered(T),
     /// The person said, and it could not be committed.
     Refused(Error),
 }
 
-impl Desk {
-    /// The desk of a connection that ends with this token.
-    pub(crate) fn new(gone: CancellationToken) -> Self {
-        Self { forms: Arc::new(Semaphore::new(FORMS)), gone }
-    }
-
-    /// The person there, where the client can show a form.
-    pub(crate) fn person(&self, peer: &Peer<RoleServer>) -> Option<Person> {
-        let client = peer.peer_info()?;
-        let can = client.capabilities.elicitation.as_ref()?;
-        // Before there were kinds of it, there was nothing but forms.
-        let shows_forms = can.form.is_some() || can.url.is_none();
-        shows_forms.then(|| Person { peer: peer.clone(), forms: Arc::clone(&self.forms), gone: self.gone.clone() })
-    }
-}
-
 /// What a form is about, as it stands now.
 struct About {
-    item: ItemId,
+    item: Item,
     /// What a person calls it.
     title: String,
     /// Its criteria that wait for a person.
@@ -132,20 +90,31 @@ impl Session {
     }
 
     async fn put_question(&self, person: &Person, question: &Question) -> Result<Elicited<Asked>, Error> {
-        let about = self.look(&ProjectRef::Any, &ItemRef::Id(question.item)).await?;
-        // A call that is sent again finds what it asked the first time, and that may be over.
-        let is_open = |newest: &Question| newest.id == question.id && newest.state == QuestionState::Open;
-        if !about.question.as_ref().is_some_and(is_open) {
-            return Ok(Elicited::Unanswered);
+        let item = ItemRef::Id(question.item);
+        let about = self.look(&ProjectRef::Any, &item).await?;
+        match about.question.as_ref().filter(|newest| newest.id == question.id) {
+            None => return Ok(Elicited::Unanswered),
+            Some(newest) if newest.state == QuestionState::Open => {}
+            // A call that is sent again finds what it asked the first time, and that may be over.
+            Some(newest) => return Ok(Elicited::Answered(about.asked(newest))),
         }
-        let Some(form) = question_form(question) else { return Ok(Elicited::Nobody) };
+        let Some(schema) = question_form(question) else { return Ok(Elicited::Nobody) };
         let by = plain(question.asked_by.as_str());
         let message = format!("{by} asks about {}:\n\n{}", about.title, shown(&question.text));
-        let filled = person.fill(message, form).await;
+        let form = Form { topic: Topic::Question, mark: question.id.to_string(), message, schema };
+        let filled = person.fill(form).await;
         let Some(answer) = filled.and_then(|filled| chosen(question, &filled)) else { return Ok(Elicited::Unanswered) };
         let answer = Text::parse(&answer).map_err(|invalid| invalid.at("answer"))?;
         let command = EndQuestion { question: question.id, answer: Some(answer) };
-        self.engine().run(self.call_of_person(), command).await.map(Elicited::Answered)
+        match self.engine().run(self.call_of_person(), command).await {
+            Err(error) if error.reason == Reason::QuestionClosed => {
+                // Somebody was quicker while the form was open: what counts is what they said.
+                let now = self.look(&ProjectRef::Any, &item).await?;
+                let newest = now.question.as_ref().filter(|newest| newest.id == question.id);
+                Ok(newest.map_or(Elicited::Refused(error), |newest| Elicited::Answered(now.asked(newest))))
+            }
+            ended => ended.map(Elicited::Answered),
+        }
     }
 
     async fn put_sign_off(
@@ -158,7 +127,7 @@ impl Session {
         let about = self.look(project, item).await?;
         let wanted = |criterion: &&Criterion| criteria.is_empty() || criteria.contains(&criterion.id);
         let wanted: Vec<&Criterion> = about.unsigned.iter().filter(wanted).take(CRITERIA).collect();
-        let Some(form) = sign_off_form(&wanted) else { return Ok(Elicited::Nobody) };
+        let Some(schema) = sign_off_form(&wanted) else { return Ok(Elicited::Nobody) };
         let mut message = format!("{} waits for your sign-off:\n", about.title);
         for criterion in &wanted {
             // Writing into a text cannot fail.
@@ -167,10 +136,11 @@ impl Session {
                 _ = write!(message, "\n    {}", shown(how));
             }
         }
-        let Some(filled) = person.fill(message, form).await else { return Ok(Elicited::Unanswered) };
+        let form = Form { topic: Topic::SignOff, mark: texts(&wanted), message, schema };
+        let Some(filled) = person.fill(form).await else { return Ok(Elicited::Unanswered) };
         let mut proofs = proofs(&wanted, &filled)?;
         // What says something else by now is not what the person has signed.
-        let item = ItemRef::Id(about.item);
+        let item = ItemRef::Id(about.item.id);
         let now = self.look(&ProjectRef::Any, &item).await?.unsigned;
         let same = |was: &&Criterion| now.iter().any(|now| now.id == was.id && now.text == was.text);
         let unchanged: Vec<CriterionId> = wanted.into_iter().filter(same).map(|criterion| criterion.id).collect();
@@ -191,7 +161,7 @@ impl Session {
             |criterion: &&Criterion| criterion.verifier == Authority::Human && criterion.standing() != Standing::Pass;
         let criteria = seen.briefs.get(&item.id).map_or(&[][..], |brief| &brief.acceptance_criteria);
         Ok(About {
-            item: item.id,
+            item: item.clone(),
             title: format!("{key} \"{}\"", plain(item.title.as_str())),
             unsigned: criteria.iter().filter(waits).cloned().collect(),
             question: seen.question_of(item.id).cloned(),
@@ -212,52 +182,19 @@ impl Session {
     }
 }
 
-impl Person {
-    /// Shows a form and returns what the person filled in.
-    pub(crate) async fn fill(&self, message: String, form: ElicitationSchema) -> Option<JsonObject> {
-        let _place = self.forms.try_acquire().ok()?;
-        let params = ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: form };
-        let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
-        let sent = self.peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
-        let mut open = match sent {
-            Ok(handle) => Open(Some(handle)),
-            Err(error) => {
-                tracing::info!(%error, "a form could not be shown");
-                return None;
-            }
-        };
-        let handle = open.0.as_mut()?;
-        let answered = tokio::select! {
-            answered = &mut handle.rx => answered,
-            () = tokio::time::sleep(PATIENCE) => return None,
-            () = self.gone.cancelled() => {
-                // Nobody is left to tell that the form is not wanted any more.
-                open.0 = None;
-                return None;
-            }
-        };
-        open.0 = None;
-        match answered {
-            Ok(Ok(ClientResult::ElicitResult(result))) if result.action == ElicitationAction::Accept => {
-                match result.content {
-                    Some(Value::Object(filled)) => Some(filled),
-                    Some(_) | None => None,
-                }
-            }
-            Ok(_) | Err(_) => None,
-        }
+impl About {
+    /// A question of the item, and where that stands.
+    fn asked(&self, question: &Question) -> Asked {
+        let (item, question) = (&self.item, question.clone());
+        Asked { question, item: item.id, status: item.status.clone(), role: item.role, version: item.version }
     }
 }
 
-/// A form that is shown. Whoever stops waiting for it takes it back.
-struct Open(Option<RequestHandle<RoleServer>>);
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        if let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current()) {
-            runtime.spawn(handle.cancel(Some("nobody waits for the answer any more".to_owned())));
-        }
-    }
+/// What criteria say, to be compared.
+fn texts(criteria: &[&Criterion]) -> String {
+    let said: Vec<_> = criteria.iter().map(|criterion| (criterion.id, model::About::of(&criterion.text))).collect();
+    // Names and digests are plain data: they can be written.
+    serde_json::to_string(&said).unwrap_or_default()
 }
 
 /// The criteria that a refusal is about, where signatures of a person are all that is missing.
@@ -360,79 +297,6 @@ pub(crate) fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rmcp::ServerHandler;
-    use rmcp::ServiceExt;
-    use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
-    use rmcp::service::RequestContext;
-    use serde_json::json;
-    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
-    use tokio::time::Instant;
-
-    /// Its only tool shows a form.
-    struct Asks(Desk);
-
-    impl ServerHandler for Asks {
-        async fn call_tool(
-            &self,
-            _request: CallToolRequestParams,
-            context: RequestContext<RoleServer>,
-        ) -> Result<CallToolResponse, ErrorData> {
-            let form = ElicitationSchema::builder().required_string("answer").build().expect("a form");
-            let person = self.0.person(&context.peer).expect("a person");
-            let filled = person.fill("Which?".to_owned(), form).await;
-            Ok(CallToolResult::structured(json!({ "filled": filled })).into())
-        }
-    }
-
-    /// The client's side.
-    struct Client {
-        read: BufReader<ReadHalf<DuplexStream>>,
-        write: WriteHalf<DuplexStream>,
-    }
-
-    impl Client {
-        async fn say(&mut self, message: Value) {
-            self.write.write_all(format!("{message}\n").as_bytes()).await.expect("sent");
-        }
-
-        async fn hear(&mut self) -> Value {
-            let mut line = String::new();
-            self.read.read_line(&mut line).await.expect("a line");
-            serde_json::from_str(&line).expect("JSON")
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_form_that_nobody_fills_in_is_given_up_and_taken_back() {
-        let (near, far) = tokio::io::duplex(64 * 1024);
-        let (read, write) = tokio::io::split(near);
-        let mut client = Client { read: BufReader::new(read), write };
-        tokio::spawn(async move {
-            let serving = Asks(Desk::new(CancellationToken::new())).serve(tokio::io::split(far)).await.expect("served");
-            serving.waiting().await
-        });
-        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {} }, "clientInfo": { "name": "t", "version": "1" } });
-        client.say(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello })).await;
-        client.hear().await;
-        client.say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
-        let call = json!({ "name": "ask", "arguments": {} });
-        client.say(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call })).await;
-        let form = client.hear().await;
-        assert_eq!(form["method"], json!("elicitation/create"), "{form}");
-        let shown = Instant::now();
-        let (one, other) = (client.hear().await, client.hear().await);
-        let (taken_back, answer) = if one["method"].is_string() { (one, other) } else { (other, one) };
-        assert_eq!(taken_back["method"], json!("notifications/cancelled"), "{taken_back}");
-        assert_eq!(taken_back["params"]["requestId"], form["id"], "{taken_back}");
-        assert_eq!(answer["result"]["structuredContent"], json!({ "filled": null }), "{answer}");
-        let waited = shown.elapsed();
-        assert!(waited >= PATIENCE && waited < Duration::from_mins(1), "{waited:?}");
-        // An answer that comes too late harms nobody.
-        let late = json!({ "action": "accept", "content": { "answer": "x" } });
-        client.say(json!({ "jsonrpc": "2.0", "id": form["id"], "result": late })).await;
-        client.say(json!({ "jsonrpc": "2.0", "id": 3, "method": "ping" })).await;
-        assert_eq!(client.hear().await["id"], json!(3));
-    }
 
     #[test]
     fn what_is_shown_is_short_and_cannot_steer() {

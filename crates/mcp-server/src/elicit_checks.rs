@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use docket_core::command::{ApproveChecks, Attest, ChecksSet};
+use docket_core::engine::Command as _;
 use docket_core::model::{CheckKind, ItemRef, Text};
 use docket_core::query::ShownCheck;
 use docket_core::store::{Around, ProjectRef};
@@ -12,6 +13,7 @@ use rmcp::model::{ElicitationSchema, JsonObject, PrimitiveSchemaDefinition, Stri
 use serde_json::Value;
 
 use crate::elicit::{choice, plain};
+use crate::person::{Form, Topic};
 use crate::session::Session;
 
 /// The checks of an item as a form shows them.
@@ -30,6 +32,8 @@ impl Session {
         only: Vec<usize>,
     ) -> Result<ChecksSet, Error> {
         let shown = self.look_at_checks(project, item).await?;
+        // Nobody is bothered for what would be refused all the same.
+        self.engine().may(ApproveChecks::NAME, ApproveChecks::NEEDS)?;
         let wanted = |check: &&ShownCheck| {
             check.check.kind.is_runnable() && if only.is_empty() { !check.may_run } else { only.contains(&check.index) }
         };
@@ -41,11 +45,12 @@ impl Session {
         let form = ElicitationSchema::builder().title("Your approval");
         let words = ["yes", "no"].map(ToOwned::to_owned).to_vec();
         let form = form.property("approve", choice("May they run?".to_owned(), words)).build();
-        let filled = self.ask_person(message, form).await?;
+        let version = self.version_shown(Topic::Approval, &shown);
+        let filled = self.ask_person(Topic::Approval, version, message, form).await?;
         if filled.get("approve").and_then(Value::as_str) != Some("yes") {
             return Err(unsaid());
         }
-        let (project, item, expected_version) = (project.clone(), item.clone(), Some(shown.version));
+        let (project, item, expected_version) = (project.clone(), item.clone(), Some(version));
         let approve = ApproveChecks { project, item, only, expected_version };
         self.engine().run(self.call_of_person(), approve).await
     }
@@ -58,13 +63,15 @@ impl Session {
         check: usize,
     ) -> Result<ChecksSet, Error> {
         let shown = self.look_at_checks(project, item).await?;
+        self.engine().may(Attest::NAME, Attest::NEEDS)?;
         let asked = shown.checks.get(check).map(described).unwrap_or_default();
         let message = format!("{} has a check for you to make:\n\n{check}: {asked}", shown.title);
         let note = PrimitiveSchemaDefinition::String(StringSchema::new().title("What you saw"));
         let words = ["pass", "fail"].map(ToOwned::to_owned).to_vec();
         let form = ElicitationSchema::builder().title("Your word");
         let form = form.property("holds", choice("Does it hold?".to_owned(), words)).property("note", note).build();
-        let filled = self.ask_person(message, form).await?;
+        let version = self.version_shown(Topic::Attestation, &shown);
+        let filled = self.ask_person(Topic::Attestation, version, message, form).await?;
         let passed = match filled.get("holds").and_then(Value::as_str) {
             Some("pass") => true,
             Some("fail") => false,
@@ -72,20 +79,34 @@ impl Session {
         };
         let note = filled.get("note").and_then(Value::as_str).filter(|note| !note.trim().is_empty());
         let note = note.map(Text::parse).transpose().map_err(|invalid| invalid.at("note"))?;
-        let (project, item, expected_version) = (project.clone(), item.clone(), Some(shown.version));
+        let (project, item, expected_version) = (project.clone(), item.clone(), Some(version));
         let attest = Attest { project, item, check, passed, note, tree: None, expected_version };
         self.engine().run(self.call_of_person(), attest).await
     }
 
-    async fn ask_person<E>(&self, message: String, form: Result<ElicitationSchema, E>) -> Result<JsonObject, Error> {
+    /// The version of the item that the person is shown, or was shown in an earlier round of the call.
+    fn version_shown(&self, topic: Topic, shown: &Shown) -> u64 {
+        let marked = self.person().and_then(|person| person.marked(topic));
+        marked.and_then(|mark| mark.parse().ok()).unwrap_or(shown.version)
+    }
+
+    async fn ask_person<E>(
+        &self,
+        topic: Topic,
+        version: u64,
+        message: String,
+        form: Result<ElicitationSchema, E>,
+    ) -> Result<JsonObject, Error> {
         let nobody = || {
             let message = "only a person does that, and this client cannot ask one: use `docket check` or REST";
             Error::new(Kind::Permanent, Code::Forbidden, Reason::NotYours, message)
         };
-        let form = form.map_err(|_| nobody())?;
+        let schema = form.map_err(|_| nobody())?;
         match self.person() {
             None => Err(nobody()),
-            Some(person) => person.fill(message, form).await.ok_or_else(unsaid),
+            Some(person) => {
+                person.fill(Form { topic, mark: version.to_string(), message, schema }).await.ok_or_else(unsaid)
+            }
         }
     }
 

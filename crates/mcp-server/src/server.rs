@@ -19,9 +19,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
-use crate::elicit::Desk;
 use crate::offers::{self, LISTS_TTL_MS, only_page};
+use crate::person::{Desk, shows_forms};
 use crate::progress::Progress;
+use crate::rounds::Bound;
 use crate::session::Session;
 use crate::surface::Surface;
 use crate::watch::{Hub, Overheard, SUBSCRIPTIONS, Subjects, Subscriptions};
@@ -99,7 +100,7 @@ impl DocketServer {
     /// The session of a connection, or the one that came with a request.
     fn session(&self, context: &RequestContext<RoleServer>) -> Result<Session, ErrorData> {
         if let Some(connection) = &self.connection {
-            // Those that shake no hands are asked nothing: their revision has no requests to them.
+            // Those that shake no hands are sent no requests: they are asked by what a call is answered with.
             let person = if is_stateless(context) { None } else { connection.desk.person(&context.peer) };
             return Ok(connection.session.clone().with_person(person));
         }
@@ -185,6 +186,13 @@ impl ServerHandler for DocketServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let (mut progress, listener) = Progress::new(&context);
         let session = self.session(&context)?.telling(listener);
+        let bound = Bound::to(self.surface.name(), &request);
+        let session = if is_stateless(&context) {
+            let shows_forms = context.meta.client_capabilities().is_some_and(|can| shows_forms(&can));
+            session.in_rounds(&bound, &request, shows_forms).await?
+        } else {
+            session
+        };
         let arguments = request.arguments.unwrap_or_default();
         let Some(calling) = self.surface.call(&session, &request.name, arguments) else {
             let message = format!("unknown tool \"{}\"", echo(&request.name));
@@ -205,6 +213,10 @@ impl ServerHandler for DocketServer {
             }
         };
         progress.end(&context).await;
+        if let Some(form) = session.asks_back(&bound).await {
+            span.record(OUTCOME, "input_required");
+            return Ok(form.into());
+        }
         span.record(OUTCOME, answer.outcome());
         Ok(CallToolResult::from(answer).into())
     }

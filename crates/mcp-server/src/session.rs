@@ -18,7 +18,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::elicit::Person;
+use crate::person::{Person, Returning};
 
 /// What a connection is made with. The composition root fills it in.
 #[derive(Clone, Debug)]
@@ -95,6 +95,14 @@ impl Session {
         self.person.as_ref()
     }
 
+    /// The person behind a call that comes again.
+    pub(crate) fn returning(&self) -> Option<&Returning> {
+        match self.person.as_ref()? {
+            Person::Returning(returning) => Some(returning),
+            Person::Connected(_) => None,
+        }
+    }
+
     /// Whether the caller may do this at all.
     pub(crate) fn allows(&self, needs: Needs) -> bool {
         self.settings.engine.access().allows(needs)
@@ -129,19 +137,30 @@ impl Session {
         all
     }
 
-    /// The circumstances of one request, with fresh randomness for the ids it makes.
+    /// The circumstances of one request, with fresh randomness for the ids it makes. In a round after the first it has the
+    /// name of the whole: what was done before is not done again.
     pub fn call(&self, by: Option<Attribution>, request: Option<RequestId>) -> Call {
+        let again = self.returning().filter(|returning| returning.back.is_some());
         Call {
             by: by.or_else(|| self.settings.actor.clone()),
             policy: self.settings.policy,
-            request,
+            request: request.or_else(|| again.map(|returning| returning.name.clone())),
+            access: self.settings.engine.granted(),
             ..Call::new(self.settings.principal.clone(), Uuid::new_v4().as_u128())
+        }
+    }
+
+    /// The same for what is done before a person is asked, in the first round too: the next finds it by its name.
+    pub(crate) fn call_before_asking(&self, call: Call) -> Call {
+        match self.returning() {
+            Some(returning) if call.request.is_none() => Call { request: Some(returning.name.clone()), ..call },
+            Some(_) | None => call,
         }
     }
 
     /// Who asks for work on this connection, and what they say they can do.
     pub fn agent(&self, capabilities: BTreeSet<Name>) -> Agent {
-        Agent { name: self.call(None, None).holder().ok().cloned(), capabilities }
+        Agent { name: self.call(None, None).holder().ok(), capabilities }
     }
 
     /// Gives up the runs of checks that a call was at which nobody waits for any more, beside the connection.
@@ -157,9 +176,24 @@ impl Session {
         });
     }
 
+    /// Has the checks made that wait, beside the connection: nobody waits for them. Where they are run elsewhere, a runner takes
+    /// them; what is left when the process ends is made by whoever comes next.
+    pub(crate) fn make_waiting(&self) {
+        let engine = self.settings.engine.clone();
+        if !engine.runs_checks() {
+            return;
+        }
+        let (call, project) = (self.call(None, None), self.settings.project.clone());
+        tokio::spawn(async move {
+            if let Err(error) = engine.make_waiting(&call, &project).await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "checks that waited were not made");
+            }
+        });
+    }
+
     /// Who holds what this connection claims.
     pub(crate) fn holder(&self) -> Result<Name, Error> {
-        self.call(None, None).holder().cloned()
+        self.call(None, None).holder()
     }
 
     /// The same where the parts of a request state actors of their own. The first of them says whose request id it is,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use docket_core::model::{Attribution, Event, Item, Key, Name, Note, Timestamp};
 use docket_core::{Engine, Error, Reason, limits};
 use http::header::{CONTENT_TYPE, ETAG};
@@ -55,6 +56,11 @@ pub(crate) struct LeaseOut {
 }
 
 impl ItemOut {
+    /// Whether it has the name that people know it by.
+    pub(crate) fn is_named(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// An item of a list.
     pub(crate) fn listed(item: Item, keys: &Keys) -> Self {
         Self::new(item, keys, false)
@@ -133,21 +139,34 @@ pub(crate) fn ok<T: Serialize>(answer: &T) -> Answer {
     json(StatusCode::OK, answer)
 }
 
-/// An item with its tag: its version, and a mark of all that is shown.
-pub(crate) fn tagged<T: Serialize>(
-    status: StatusCode,
-    version: u64,
-    answer: &T,
-) -> Result<(Response, String), Failure> {
-    let body = serde_json::to_vec(answer).map_err(|error| unwritable(&error))?;
-    let digest = Sha256::digest(&body);
-    let mark = digest.iter().take(6).fold(0_u64, |mark, byte| (mark << 8) | u64::from(*byte));
-    let tag = format!("\"{version}-{mark:012x}\"");
-    let mut response = (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response();
-    if let Ok(value) = HeaderValue::from_str(&tag) {
-        response.headers_mut().insert(ETAG, value);
+/// An item as it is shown, with its tag: its version, and a mark of all that is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Tagged {
+    pub(crate) body: Bytes,
+    pub(crate) tag: String,
+}
+
+impl Tagged {
+    pub(crate) fn of<T: Serialize>(version: u64, answer: &T) -> Result<Self, Failure> {
+        let body = serde_json::to_vec(answer).map_err(|error| unwritable(&error))?;
+        let digest = Sha256::digest(&body);
+        let mark = digest.iter().take(6).fold(0_u64, |mark, byte| (mark << 8) | u64::from(*byte));
+        Ok(Self { body: body.into(), tag: format!("\"{version}-{mark:012x}\"") })
     }
-    Ok((response, tag))
+
+    pub(crate) fn answer(self, status: StatusCode) -> Response {
+        let kind = HeaderValue::from_static("application/json");
+        let mut response = (status, [(CONTENT_TYPE, kind)], self.body).into_response();
+        if let Ok(tag) = HeaderValue::from_str(&self.tag) {
+            response.headers_mut().insert(ETAG, tag);
+        }
+        response
+    }
+}
+
+/// An answer that shows an item, with its tag.
+pub(crate) fn tagged<T: Serialize>(status: StatusCode, version: u64, answer: &T) -> Answer {
+    Ok(Tagged::of(version, answer)?.answer(status))
 }
 
 /// The tag of an item whose answer shows something else than the item.

@@ -13,6 +13,7 @@ use crate::endpoint::Endpoint;
 use crate::feed::Feed;
 use crate::gate::{Actors, Caller, Gatekeeper};
 use crate::hosts::Hosts;
+use crate::kept::KeptAnswers;
 use crate::keys::KeyBook;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -68,6 +69,7 @@ pub(crate) struct Shared {
     pub(crate) mcp: Option<Arc<dyn Endpoint>>,
     pub(crate) adopt: Option<Adopt>,
     pub(crate) keys: KeyBook,
+    pub(crate) kept: KeptAnswers,
     pub(crate) metrics: Metrics,
     pub(crate) turns: Turns,
     /// Events as they happen, read once for all who follow them.
@@ -102,6 +104,7 @@ impl App {
             mcp: settings.mcp,
             adopt: settings.adopt,
             keys: KeyBook::default(),
+            kept: KeptAnswers::default(),
             metrics: Metrics::default(),
             turns: Turns::new(limits.in_flight, limits.waiters, limits.turn),
             exchange: Semaphore::new(1),

@@ -1,4 +1,4 @@
-//! What every request goes through: its name in the log, the names we answer to, its turn, its caller; and on the way out the
+//! What every request goes through: its name in the log, the names we answer to, its caller, its turn; and on the way out the
 //! one envelope of failures, the count and the line in the log.
 
 use std::sync::Arc;
@@ -92,7 +92,8 @@ fn record(call: &Span, response: &Response) {
     }
 }
 
-/// The layer of what works on the database: a turn, then a caller.
+/// The layer of what works on the database: a caller, then a turn. Whoever waits at the door, for the one that asks who may come
+/// in or for the keys that tokens are checked with, keeps nobody else from working; how many look there at a time is the gate's to bound.
 pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     match let_in(&shared, request).await {
         // The turn lasts until there is an answer, whoever else has let go of the request by then.
@@ -102,13 +103,12 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
 }
 
 async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Turn), Failure> {
-    let turn = shared.turns.take().await?;
     if request.headers().get_all(AUTHORIZATION).iter().nth(1).is_some() {
         return Err(Failure::malformed(Reason::Duplicate, "the Authorization header is there twice"));
     }
     let (mut parts, body) = request.into_parts();
     let caller = match shared.gate.admit(&parts).await {
-        Ok(caller) => shared.actors.stated(&parts, caller).await?,
+        Ok(caller) => crate::gate::placed(&parts, shared.actors.stated(&parts, caller).await?)?,
         Err(Denied::Unauthenticated(error)) => {
             let challenge = crate::resource::challenge(shared, &parts).await;
             return Err(Failure::with_status(StatusCode::UNAUTHORIZED, error).header(WWW_AUTHENTICATE, challenge));
@@ -116,6 +116,7 @@ async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Turn), Fa
         Err(Denied::Refused(error)) => return Err(error.into()),
     };
     shared.actors.check(&parts, &caller)?;
+    let turn = shared.turns.take().await?;
     let caller = if caller.engine.runs_checks() {
         let listener = Arc::new(WhileChecksRun::new(turn.clone()));
         Caller { engine: caller.engine.telling(listener), ..caller }
@@ -132,6 +133,13 @@ fn check_head(shared: &Shared, request: &Request) -> Result<(), Failure> {
     if length > shared.limits.url_bytes {
         let message = format!("the address must be at most {} bytes", shared.limits.url_bytes);
         return Err(Failure::with_status(StatusCode::URI_TOO_LONG, Error::validation(Reason::TooLong, message)));
+    }
+    // Whoever reads heads for us takes 8 KiB at the least, whatever is asked of it. Each header has two marks and an end of line.
+    let headers: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if length + headers > shared.limits.header_bytes {
+        let message = format!("the head of a request must be at most {} bytes", shared.limits.header_bytes);
+        let error = Error::validation(Reason::TooLong, message);
+        return Err(Failure::with_status(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, error));
     }
     Ok(())
 }

@@ -19,6 +19,8 @@ use crate::limits::PROOF_BYTES;
 pub(crate) const ACTOR: HeaderName = HeaderName::from_static("x-docket-actor");
 /// What the actor shows for it.
 pub(crate) const PROOF: HeaderName = HeaderName::from_static("x-docket-actor-proof");
+/// Says which work tree the caller is in, by the name that its runner gives it: what it has checked is checked there.
+pub(crate) const WORK_TREE: HeaderName = HeaderName::from_static("x-docket-work-tree");
 
 /// Who a request comes from, and the engine it may use.
 #[derive(Clone, Debug)]
@@ -42,6 +44,7 @@ impl Caller {
             by: self.by.clone(),
             policy: self.policy,
             request,
+            access: self.engine.granted(),
             ..Call::new(self.principal.clone(), uuid::Uuid::new_v4().as_u128())
         }
     }
@@ -170,6 +173,13 @@ impl Actors {
         let message = format!("{ACTOR} is required: this server asks who makes each write; send {ACTOR}: KIND:NAME");
         Err(Error::validation(Reason::ActorRequired, message).at(ACTOR.as_str()))
     }
+}
+
+/// A caller in the work tree that its request names, if it names one. Whether there is one of that name only runners know.
+pub(crate) fn placed(request: &Parts, caller: Caller) -> Result<Caller, Error> {
+    let Some(said) = only(request, &WORK_TREE)? else { return Ok(caller) };
+    let place = Name::parse(said).map_err(|invalid| invalid.at(WORK_TREE.as_str()))?;
+    Ok(Caller { engine: caller.engine.said_to_be_in(Some(place)), ..caller })
 }
 
 /// A header that may be there once.

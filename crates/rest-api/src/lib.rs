@@ -15,6 +15,7 @@ mod feed;
 mod front;
 mod gate;
 mod hosts;
+mod kept;
 mod keys;
 mod limits;
 mod metrics;

@@ -23,6 +23,7 @@ mod wire;
 
 pub use cancel::Cancel;
 pub use environment::Environment;
+pub use git_folder::linked_to;
 pub use order::{Order, Refusal, check_command, check_folder, check_timeout};
 pub use output::{Chunk, Live, Log};
 pub use prover::CheckRunner;

@@ -1,14 +1,16 @@
 //! What the core asks of whoever starts processes, answered by this crate.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use docket_core::checks::Allowed;
 use docket_core::command::Report as CheckReport;
 use docket_core::model::{CheckKind, Item, Name, Project, Run, RunEnd, Text, Tree as CheckedTree};
-use docket_core::prove::{Listener, Prover};
+use docket_core::prove::{Listener, Prover, Room};
 use docket_core::{Code, Error, Kind, Reason, limits};
+use tokio::sync::Semaphore;
 
 use crate::github::{self, Pull, PullRef, PullState, Repository};
 use crate::{Cancel, Ended, Files, Live, Order, Refusal, Report, Runner, Tree, TreeError};
@@ -30,6 +32,7 @@ pub struct CheckRunner {
     place: Option<Name>,
     allowed: Allowed,
     github: Option<github::Client>,
+    room: Arc<Semaphore>,
 }
 
 impl CheckRunner {
@@ -37,7 +40,7 @@ impl CheckRunner {
     pub const LOG_BYTES: usize = limits::LOG_BYTES - LOG_SPARE;
 
     /// One that runs commands in a repository or worktree, and asks about pull requests where it was told whom. A place that is
-    /// named is that of the root, where it is a work tree.
+    /// named is that of the root, where it is a work tree. One command at a time runs in it.
     pub fn new(
         name: Name,
         runner: Runner,
@@ -46,7 +49,13 @@ impl CheckRunner {
         allowed: Allowed,
         github: Option<github::Client>,
     ) -> Self {
-        Self { name, runner, root, place, allowed, github }
+        Self { name, runner, root, place, allowed, github, room: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// The same, where so many commands may run in the work tree at once.
+    #[must_use]
+    pub fn with_room_for(self, commands: usize) -> Self {
+        Self { room: Arc::new(Semaphore::new(commands.max(1))), ..self }
     }
 
     async fn command(&self, run: &Run, item: &Item, project: &Project, listener: &dyn Listener) -> CheckReport {
@@ -147,6 +156,15 @@ impl Prover for CheckRunner {
     async fn tree(&self, _project: &Project) -> Result<Option<CheckedTree>, Error> {
         let seen = self.runner.tree(self.root.clone()).await.map_err(|error| unreadable(&error))?;
         Ok(seen.as_ref().and_then(checked))
+    }
+
+    async fn room(&self) -> Room {
+        // It is never closed.
+        Arc::clone(&self.room).acquire_owned().await.map(Room::held_by).unwrap_or_default()
+    }
+
+    fn room_now(&self) -> Option<Room> {
+        Arc::clone(&self.room).try_acquire_owned().ok().map(Room::held_by)
     }
 
     async fn run(&self, run: &Run, item: &Item, project: &Project, listener: &dyn Listener) -> CheckReport {

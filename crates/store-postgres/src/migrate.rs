@@ -16,16 +16,17 @@ use crate::queue::MIGRATION_LOCK;
 use crate::script::Script;
 
 /// Every migration, in order; the schema version is their number.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../../migrations/postgres/0001_init.sql"),
     include_str!("../../../migrations/postgres/0002_keys.sql"),
     include_str!("../../../migrations/postgres/0003_contract.sql"),
     include_str!("../../../migrations/postgres/0004_checks.sql"),
     include_str!("../../../migrations/postgres/0005_sessions.sql"),
     include_str!("../../../migrations/postgres/0006_knowledge.sql"),
+    include_str!("../../../migrations/postgres/0007_unindexed.sql"),
 ];
 /// The newest schema that this program knows.
-pub(crate) const SCHEMA_VERSION: i64 = 6;
+pub(crate) const SCHEMA_VERSION: i64 = 7;
 
 /// What is asked of a database, in the order of [`Found`]. The table of ours cannot be named before it is known to be there.
 const LOOK: &str = "SELECT json_build_array(current_setting('server_version_num')::bigint, \

@@ -22,6 +22,8 @@ use crate::script::Script;
 const FINDINGS: usize = 100;
 /// The name of the search index, which findings about it hold.
 const SEARCH_INDEX: &str = "items_fts";
+/// Where words wait for it.
+const UNINDEXED: &str = "items_unindexed";
 /// What findings about the row that counts the knowledge begin with.
 const COUNTED: &str = "of the knowledge";
 /// Entries that are looked at together.
@@ -63,11 +65,12 @@ impl SqliteStore {
     /// Empties the search index where it holds what it should not, so that all items are [unfiled](Self::unfiled) and can
     /// be filed anew. Says whether it did.
     pub async fn clear_search(&self) -> Result<bool, StoreError> {
-        if !self.integrity().await?.iter().any(|finding| finding.contains(SEARCH_INDEX)) {
+        let concerns_search = |finding: &String| [SEARCH_INDEX, UNINDEXED].iter().any(|name| finding.contains(name));
+        if !self.integrity().await?.iter().any(concerns_search) {
             return Ok(false);
         }
         let connector = Arc::clone(&self.connector);
-        let clear = "INSERT INTO items_fts (items_fts) VALUES ('delete-all')";
+        let clear = "INSERT INTO items_fts (items_fts) VALUES ('delete-all'); DELETE FROM items_unindexed";
         let cleared = aside(move || connector.connect(false)?.run_once(clear));
         cleared.await?.map_err(store_error)?;
         Ok(true)
@@ -115,8 +118,10 @@ impl SqliteStore {
 /// Whether a file is a whole Docket database that this program can read; what is wrong with it, if anything is.
 pub async fn verify_backup(path: &Path) -> Result<Vec<String>, StoreError> {
     let connector = Arc::new(Connector::new(SqliteOptions::new(path).read_only(true)));
-    let mut link = migrate::open(&connector).await?;
-    aside(move || findings_of(&mut link)).await?
+    std::fs::metadata(path).map_err(|error| StoreError::Failed(Box::new(error)))?;
+    let (mut link, is_current) = migrate::open_as_it_is(&connector)?;
+    // What an older program left is brought to the newest schema when it is opened for use; until then its pages tell.
+    aside(move || if is_current { findings_of(&mut link) } else { structure_of(&mut link) }).await?
 }
 
 /// What is wrong with a file, and with what items are found by.
@@ -132,7 +137,8 @@ fn unfiled_of(link: &mut Link) -> Result<Vec<ItemId>, StoreError> {
     let mut script = Script::default();
     script.add(
         "SELECT json_group_array(hex(i.id)) FROM items i \
-         WHERE NOT EXISTS (SELECT 1 FROM items_fts_docsize d WHERE d.id = i.pk) \
+         WHERE NOT (EXISTS (SELECT 1 FROM items_fts_docsize d WHERE d.id = i.pk) \
+            OR EXISTS (SELECT 1 FROM items_unindexed u WHERE u.pk = i.pk)) \
          OR EXISTS (SELECT 1 FROM json_each(i.tags) t \
             WHERE NOT EXISTS (SELECT 1 FROM item_tags g WHERE g.tag = t.value AND g.item_pk = i.pk)) \
          OR EXISTS (SELECT 1 FROM item_tags g WHERE g.item_pk = i.pk \
@@ -162,7 +168,8 @@ fn misfiled_of(link: &mut Link) -> Result<Vec<EntryId>, StoreError> {
     }
 }
 
-fn integrity_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
+/// What is wrong with the pages of a file and with what its rows refer to, whatever its schema is.
+fn structure_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
     let mut script = Script::default();
     let most = script.limit(FINDINGS);
     // Since SQLite 3.44 this looks into the full-text index as well.
@@ -172,9 +179,21 @@ fn integrity_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
         "SELECT 'a row of ' || \"table\" || ' refers to a row that is not in ' || \"parent\" \
          FROM pragma_foreign_key_check LIMIT {most}"
     ));
+    let findings = link.texts(&script).map_err(store_error)?;
+    Ok(findings.into_iter().filter(|finding| finding != "ok").collect())
+}
+
+fn integrity_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
+    let mut findings = structure_of(link)?;
+    let mut script = Script::default();
+    let most = script.limit(FINDINGS);
     script.add(format!(
         "SELECT '{SEARCH_INDEX} holds words of an item that does not exist' FROM items_fts_docsize d \
          WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.pk = d.id) LIMIT {most}"
+    ));
+    script.add(format!(
+        "SELECT '{SEARCH_INDEX} holds words of an item that still wait for it' FROM items_fts_docsize d \
+         WHERE EXISTS (SELECT 1 FROM items_unindexed u WHERE u.pk = d.id) LIMIT {most}"
     ));
     script.add(
         "SELECT 'the number of the knowledge is stored as ' || c.stored || ', should be ' || k.number \
@@ -184,8 +203,8 @@ fn integrity_of(link: &mut Link) -> Result<Vec<String>, StoreError> {
         "SELECT 'the next vector of the knowledge would get a place that is taken' FROM knowledge_counts c \
          WHERE c.vectors < (SELECT max(place) FROM knowledge_vectors)",
     );
-    let findings = link.texts(&script).map_err(store_error)?;
-    Ok(findings.into_iter().filter(|finding| finding != "ok").collect())
+    findings.extend(link.texts(&script).map_err(store_error)?);
+    Ok(findings)
 }
 
 /// Where a backup is made before it gets its name.

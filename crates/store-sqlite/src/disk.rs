@@ -4,9 +4,12 @@
 //! the log of an operator who looks at it) still fits. A flush that fails is final: the system may have thrown away what
 //! it could not write, and a second flush would say that all is well.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use docket_core::store::StoreError;
+use rustix::fs::{Access, AtFlags, CWD, Timespec, Timestamps, UTIME_OMIT, access, utimensat};
+use rustix::io::Errno;
 use tokio::sync::watch;
 
 use crate::error::{Failure, failed};
@@ -37,6 +40,35 @@ impl Disk {
             return Err(StoreError::Full(Some(Box::new(Failure(what)))));
         }
         Ok(())
+    }
+
+    /// Whether something could be written now: for those who watch over this program.
+    pub(crate) fn ready(&self) -> Result<(), StoreError> {
+        self.check()?;
+        if self.takes_no_writes() { Err(StoreError::ReadOnly(None)) } else { Ok(()) }
+    }
+
+    /// What a failure to write means here: a file system that was found broken may be read-only from one moment to the next, and
+    /// SQLite then speaks of a write that failed like any other.
+    pub(crate) fn meaning(&self, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Failed(detail) if self.takes_no_writes() => StoreError::ReadOnly(Some(detail)),
+            other => other,
+        }
+    }
+
+    /// Whether the file system, or whoever owns the file, lets nothing be written.
+    fn takes_no_writes(&self) -> bool {
+        if matches!(access(&self.database, Access::WRITE_OK), Err(Errno::ROFS | Errno::ACCESS)) {
+            return true;
+        }
+        // Of one that was found broken while it was in use only a write tells; this one changes nothing. No file is opened for
+        // it: to close that would let go of SQLite's locks on the same file.
+        let Ok(about) = std::fs::metadata(&self.database) else { return false };
+        let omitted = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+        let unchanged = Timespec { tv_sec: about.mtime(), tv_nsec: about.mtime_nsec() };
+        let times = Timestamps { last_access: omitted, last_modification: unchanged };
+        matches!(utimensat(CWD, &self.database, &times, AtFlags::empty()), Err(Errno::ROFS))
     }
 
     /// Notes that a flush failed.

@@ -4,10 +4,12 @@
 //! one commits, the others see, and SQLite's own lock settles who writes next. See `migrations/sqlite` for the schema.
 
 mod admin;
+mod cells;
 mod context;
 mod disk;
 mod error;
 mod library;
+mod log;
 mod migrate;
 mod options;
 mod place;
@@ -75,6 +77,18 @@ impl SqliteStore {
         let (watching, writing) = (Arc::clone(&watch), Arc::clone(&disk));
         let writer = Writer::start(Arc::clone(&connector), Arc::clone(&context), watching, writing)?;
         Ok(Self { connector, context, pool, watch, disk, writer })
+    }
+
+    /// The same, but for what is only to be read and has an older schema: it is brought to the newest one first, for which it has
+    /// to be written once.
+    pub async fn open_newest(options: SqliteOptions) -> Result<Self, StoreError> {
+        match Self::open(options.clone()).await {
+            Err(StoreError::ReadOnly(_)) if options.read_only => {
+                Self::open(options.clone().read_only(false).create(false)).await?.close().await;
+                Self::open(options).await
+            }
+            opened => opened,
+        }
     }
 
     /// Finishes what is queued and closes the file. Later calls fail.
@@ -173,11 +187,20 @@ impl Store for SqliteStore {
         self.watch.look(&self.pool).await
     }
 
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.head().await?;
+        self.disk.ready()
+    }
+
     async fn changed(&self, after: u64) -> Result<u64, StoreError> {
         self.watch.changed(&self.pool, after).await
     }
 
     fn keys_mark(&self) -> Option<u64> {
+        self.commit_mark()
+    }
+
+    fn commit_mark(&self) -> Option<u64> {
         self.watch.mark()
     }
 

@@ -10,22 +10,24 @@ use docket_core::store::{Detail, StoreError};
 use serde::Deserialize;
 
 use crate::error::{Trouble, is_busy, is_unreachable, open_error, store_error};
+use crate::log;
 use crate::pool::{Access, Connector, Link};
 use crate::script::Script;
 
 /// Marks a file as Docket's: the letters "DOCK".
 pub(crate) const APPLICATION_ID: i64 = 0x444f_434b;
 /// Every migration, in order; the schema version is their number.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../../migrations/sqlite/0001_init.sql"),
     include_str!("../../../migrations/sqlite/0002_keys.sql"),
     include_str!("../../../migrations/sqlite/0003_contract.sql"),
     include_str!("../../../migrations/sqlite/0004_checks.sql"),
     include_str!("../../../migrations/sqlite/0005_sessions.sql"),
     include_str!("../../../migrations/sqlite/0006_knowledge.sql"),
+    include_str!("../../../migrations/sqlite/0007_unindexed.sql"),
 ];
 /// The newest schema that this program knows.
-pub(crate) const SCHEMA_VERSION: i64 = 6;
+pub(crate) const SCHEMA_VERSION: i64 = 7;
 /// How long to wait before trying again to switch the journal, which SQLite does not wait for itself.
 const JOURNAL_PAUSE: Duration = Duration::from_millis(5);
 
@@ -81,6 +83,7 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
                      it belongs to back, or move the log away";
         return Err(StoreError::Unfit(found.to_owned()));
     }
+    log::check(connector)?;
     let (mut link, found) = match reach(connector, create) {
         Err(Trouble::Sql(error)) if is_unreachable(&error) && options.path.is_file() && !connector.has_log() => {
             // The folder cannot be written, so SQLite cannot make the files that share a log. Nobody else can write the
@@ -101,6 +104,17 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
         return Err(StoreError::ReadOnly(None));
     }
     Ok(link)
+}
+
+/// Opens the file as it is, for reading alone; says whether it has the newest schema.
+pub(crate) fn open_as_it_is(connector: &Arc<Connector>) -> Result<(Link, bool), StoreError> {
+    log::check(connector)?;
+    let (link, found) = reach(connector, false).map_err(|trouble| match trouble {
+        Trouble::Sql(error) => open_error(error),
+        Trouble::Rows(error) => error,
+    })?;
+    found.check(false)?;
+    Ok((link, found.is_current()))
 }
 
 fn reach(connector: &Arc<Connector>, create: bool) -> Result<(Link, Found), Trouble> {

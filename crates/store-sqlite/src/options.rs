@@ -22,6 +22,12 @@ pub(crate) const SCAN_ROWS: usize = 1000;
 pub(crate) const KEYS_SHOWN: usize = 10_000;
 /// Expired answers removed with each answer stored: more than one, so that they run out.
 pub(crate) const ANSWERS_SWEPT: usize = 8;
+/// Items whose words the full-text index takes in together; fewer wait, and are searched one by one.
+pub(crate) const INDEXED_TOGETHER: usize = 64;
+/// One of so many items asks whether there are as many.
+pub(crate) const CATCH_UP_EVERY: u64 = 8;
+/// The longest words of an item that wait for it, in bytes.
+pub(crate) const UNINDEXED_BYTES: usize = 2048;
 /// Pages in the write-ahead log after which the writer copies them back into the database.
 pub(crate) const CHECKPOINT_PAGES: u32 = 2000;
 /// Prepared statements kept on a connection. One is fixed by the shape of a scope or change set; these are some dozens.

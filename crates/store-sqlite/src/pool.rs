@@ -67,9 +67,19 @@ impl Connector {
 
     /// Whether there is a log beside the database that holds anything.
     pub(crate) fn has_log(&self) -> bool {
+        self.log_bytes() > 0
+    }
+
+    /// How much it holds.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        std::fs::metadata(self.log_path()).map_or(0, |log| log.len())
+    }
+
+    /// Where it lies.
+    pub(crate) fn log_path(&self) -> PathBuf {
         let mut log = self.options.path.clone().into_os_string();
         log.push("-wal");
-        std::fs::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > 0)
+        PathBuf::from(log)
     }
 
     /// A connection that waits for locks as long as the options say.
@@ -112,7 +122,7 @@ impl Connector {
 }
 
 /// The address of a file that nobody changes.
-fn immutable(path: &Path) -> String {
+pub(crate) fn immutable(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
     let mut address = String::from("file://");

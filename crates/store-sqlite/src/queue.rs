@@ -2,8 +2,10 @@
 //!
 //! SQLite's own way to wait for its lock is to sleep and look again, longer each time: with many processes most of them
 //! sleep while the lock is free, and some sleep for ever. Here the first try goes straight to the lock. Who finds it taken
-//! lines up at a second file, whose lock the kernel hands on, and only the head of the line looks again and again at the
-//! database's. The line is a courtesy: what keeps two from writing at once is SQLite's lock alone.
+//! lines up at a second file, and from then on every time: whoever has the lock of that is the head of the line, and keeps its
+//! place until its transaction has ended, so that the kernel wakes the next one when the database is free, and not before. (Who comes
+//! at that moment may be quicker: the line is short, not strict.) Only for somebody who has never met others does the head look
+//! again and again. The line is a courtesy: what keeps two from writing at once is SQLite's lock alone.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -36,16 +38,40 @@ pub(crate) struct Turn {
     since: Option<Instant>,
     /// Since when we are the head of the line.
     head: Option<Instant>,
+    /// Whether to look at the database although it is not our turn.
+    glances: bool,
 }
 
 impl Turn {
     pub(crate) fn new(options: &SqliteOptions) -> Self {
         let mut path = options.path.clone().into_os_string();
         path.push("-line");
-        Self { patience: options.busy_timeout, path: path.into(), line: None, since: None, head: None }
+        Self { patience: options.busy_timeout, path: path.into(), line: None, since: None, head: None, glances: false }
     }
 
-    /// Waits until it is worth looking again; says no when patience has run out.
+    /// Whether to try the database's lock now: at the head of the line, or where there is none yet.
+    pub(crate) fn has_come(&mut self) -> bool {
+        if self.head.is_some() || std::mem::take(&mut self.glances) {
+            return true;
+        }
+        let Some(line) = &self.line else { return true };
+        if line.turn.is_some() {
+            return false;
+        }
+        match line.file.try_lock() {
+            Ok(()) => {
+                self.head = Some(Instant::now());
+                true
+            }
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(_)) => {
+                self.line = None;
+                true
+            }
+        }
+    }
+
+    /// Waits until it is worth trying again; says no when patience has run out.
     pub(crate) async fn wait(&mut self) -> bool {
         let since = *self.since.get_or_insert_with(Instant::now);
         let Some(left) = self.patience.checked_sub(since.elapsed()) else { return false };
@@ -63,14 +89,15 @@ impl Turn {
                 return pause(LONG_PAUSE).await;
             }
             // The head may sleep while the database is free.
-            Err(_) => {}
+            Err(_) => self.glances = true,
         }
         true
     }
 
-    /// Leaves the line, whether the lock was got or not; the next one steps up.
+    /// Leaves the line, once the transaction has ended or there will be none; the next one steps up.
     pub(crate) fn leave(&mut self) {
         self.since = None;
+        self.glances = false;
         let is_head = self.head.take().is_some();
         // A place in the middle is given up with its file, and so is one that cannot be unlocked.
         self.line.take_if(|line| line.turn.is_some() || (is_head && line.file.unlock().is_err()));

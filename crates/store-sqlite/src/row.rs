@@ -1,13 +1,88 @@
-//! What SQL hands over of each row: a JSON array of it, as the structs of [`docket_core::store::row`] read it.
+//! What SQL hands over of each row: a JSON array of it, as the structs of [`docket_core::store::row`] read it, and of items also
+//! their cells.
+
+use std::sync::LazyLock;
+
+/// How a cell is handed over.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// As it is stored.
+    Plain,
+    /// An id: bytes, or hex in JSON.
+    Id,
+    /// A list as JSON; nothing where it is empty, which most are.
+    List,
+}
 
 /// A row `i` of `items`, in the order of `ItemRow`.
-pub(crate) const ITEM: &str = "json_array(hex(i.id), hex(i.project_id), i.number, nullif(hex(i.parent_id), ''), i.depth, \
-    i.title, i.description, i.summary, i.intent, i.status, i.role, i.outcome, i.previous_status, i.status_label, i.priority, \
-    i.complexity, i.item_type, json(nullif(i.tags, '[]')), json(nullif(i.traits, '[]')), i.metadata, i.properties, i.requires_verification, \
-    i.attention, i.due_at, i.estimate_minutes, i.position, json(nullif(i.touches, '[]')), json(nullif(i.needs, '[]')), json(nullif(i.required_capabilities, '[]')), \
-    CASE WHEN i.holder IS NOT NULL THEN json_array(i.holder, i.claimed_at, i.claim_expires_at, i.original_claimed_at, \
-    i.claim_ttl) END, i.fence, i.version, i.created_at, i.modified_at, i.role_changed_at, i.blockers, i.moot, i.unblocks, \
-    i.rank, i.offered, i.sections, i.inbox)";
+const ITEM_CELLS: [(&str, Kind); 42] = [
+    ("i.id", Kind::Id),
+    ("i.project_id", Kind::Id),
+    ("i.number", Kind::Plain),
+    ("i.parent_id", Kind::Id),
+    ("i.depth", Kind::Plain),
+    ("i.title", Kind::Plain),
+    ("i.description", Kind::Plain),
+    ("i.summary", Kind::Plain),
+    ("i.intent", Kind::Plain),
+    ("i.status", Kind::Plain),
+    ("i.role", Kind::Plain),
+    ("i.outcome", Kind::Plain),
+    ("i.previous_status", Kind::Plain),
+    ("i.status_label", Kind::Plain),
+    ("i.priority", Kind::Plain),
+    ("i.complexity", Kind::Plain),
+    ("i.item_type", Kind::Plain),
+    ("i.tags", Kind::List),
+    ("i.traits", Kind::List),
+    ("i.metadata", Kind::Plain),
+    ("i.properties", Kind::Plain),
+    ("i.requires_verification", Kind::Plain),
+    ("i.attention", Kind::Plain),
+    ("i.due_at", Kind::Plain),
+    ("i.estimate_minutes", Kind::Plain),
+    ("i.position", Kind::Plain),
+    ("i.touches", Kind::List),
+    ("i.needs", Kind::List),
+    ("i.required_capabilities", Kind::List),
+    (CLAIM, Kind::Plain),
+    ("i.fence", Kind::Plain),
+    ("i.version", Kind::Plain),
+    ("i.created_at", Kind::Plain),
+    ("i.modified_at", Kind::Plain),
+    ("i.role_changed_at", Kind::Plain),
+    ("i.blockers", Kind::Plain),
+    ("i.moot", Kind::Plain),
+    ("i.unblocks", Kind::Plain),
+    ("i.rank", Kind::Plain),
+    ("i.offered", Kind::Plain),
+    ("i.sections", Kind::Plain),
+    ("i.inbox", Kind::Plain),
+];
+const CLAIM: &str = "CASE WHEN i.holder IS NOT NULL THEN json_array(i.holder, i.claimed_at, i.claim_expires_at, \
+    i.original_claimed_at, i.claim_ttl) END";
+
+/// How many cells a row of `items` has.
+pub(crate) const ITEM_WIDTH: usize = ITEM_CELLS.len();
+
+/// A row `i` of `items` as cells of a row, for [`crate::cells`].
+pub(crate) static ITEM_ROW: LazyLock<String> = LazyLock::new(|| {
+    let cell = |(cell, kind): &(&str, Kind)| match kind {
+        Kind::Plain | Kind::Id => (*cell).to_owned(),
+        Kind::List => format!("nullif({cell}, '[]')"),
+    };
+    ITEM_CELLS.iter().map(cell).collect::<Vec<_>>().join(", ")
+});
+
+/// The same as a JSON array.
+pub(crate) static ITEM: LazyLock<String> = LazyLock::new(|| {
+    let cell = |(cell, kind): &(&str, Kind)| match kind {
+        Kind::Plain => (*cell).to_owned(),
+        Kind::Id => format!("nullif(hex({cell}), '')"),
+        Kind::List => format!("json(nullif({cell}, '[]'))"),
+    };
+    format!("json_array({})", ITEM_CELLS.iter().map(cell).collect::<Vec<_>>().join(", "))
+});
 
 /// A row `e` of `edges`, in the order of `EdgeRow`.
 pub(crate) const EDGE: &str =

@@ -29,6 +29,8 @@ pub(crate) struct Watch {
     /// Wakes that waiter when this process has committed something.
     commit: Notify,
     database: PathBuf,
+    /// The file that was opened, which may have been replaced since.
+    file: Option<(u64, u64)>,
 }
 
 impl Watch {
@@ -36,7 +38,8 @@ impl Watch {
     pub(crate) fn new(database: &Path) -> Self {
         // The index lies beside the file itself, wherever links to it lie.
         let database = std::fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
-        Self { head: watch::Sender::new(0), lookout: Mutex::new(()), commit: Notify::new(), database }
+        let file = identity(&database);
+        Self { head: watch::Sender::new(0), lookout: Mutex::new(()), commit: Notify::new(), database, file }
     }
 
     /// Says that this process has committed something.
@@ -44,8 +47,10 @@ impl Watch {
         self.commit.notify_one();
     }
 
-    /// A number that is another one after every commit, by whichever process; none without an index.
+    /// A number that is another one after every commit, by whichever process; none without an index, and none once another file
+    /// is in the place of the one that was opened.
     pub(crate) fn mark(&self) -> Option<u64> {
+        self.file.filter(|file| identity(&self.database) == Some(*file))?;
         let head = LogIndex::of(&self.database)?.head()?;
         let mut mark = DefaultHasher::new();
         head.hash(&mut mark);
@@ -110,6 +115,11 @@ impl Watch {
     }
 }
 
+/// Which file it is that has a name.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
+}
+
 /// What an index of the log begins with: it says how far the log goes, how often it was changed, and from which beginning.
 /// SQLite keeps two copies, for readers who come while one is written; the first is changed last.
 type IndexHead = [u8; 48];
@@ -149,5 +159,26 @@ impl LogIndex {
         let mut head = [0; size_of::<IndexHead>()];
         self.0.read_exact_at(&mut head, 0).ok()?;
         Some(head)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Watch;
+
+    #[test]
+    fn there_is_no_mark_once_another_file_is_in_the_place() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (database, index) = (folder.path().join("some.db"), folder.path().join("some.db-shm"));
+        std::fs::write(&database, "one").expect("a file");
+        std::fs::write(&index, [1; 48]).expect("a file");
+        let watch = Watch::new(&database);
+        let mark = watch.mark().expect("a mark");
+        assert_eq!(watch.mark(), Some(mark));
+        std::fs::write(&index, [2; 48]).expect("a commit");
+        assert!(watch.mark().is_some_and(|other| other != mark));
+        std::fs::rename(&database, folder.path().join("aside.db")).expect("set aside");
+        std::fs::write(&database, "another").expect("a file");
+        assert_eq!(watch.mark(), None);
     }
 }

@@ -11,15 +11,15 @@ use docket_core::command::{
     CiteEntries, ClaimNext, CloseTree, Complete, Create, CreateKey, EdgeSpec, Edit, EditEntry, End, EndQuestion,
     EndRun, Finish, FinishSession, Heartbeat, Import, ImportMarkdown, Link, NewCriterion, NewEdge, NewItem, Parent,
     Patch, Progress, Proof, PutNotes, ReadEntry, Remove, RemoveEntries, RemoveLinks, RemoveNotes, Renew, Report,
-    ReviewEntries, RevokeKey, RotateKey, SetBrief, SetProject, Stage, Submit, Take, TakeRun, Unlink, Verify, Wanted,
-    What,
+    ReviewEntries, RevokeKey, RotateKey, SealingKey, SetBrief, SetProject, SetSettings, Stage, Submit, Take, TakeRun,
+    Unlink, Verify, Wanted, What,
 };
 use docket_core::engine::Engine;
 use docket_core::model::{
     Authority, CriterionId, EdgeKind, Fence, ItemId, KeySecret, RunEnd, Runtime, Slug, Taking, Trigger,
 };
 use docket_core::testing::title;
-use docket_core::workflow::Target;
+use docket_core::workflow::{Settings, Target};
 
 use super::support::{Bench, child, edge, item, name, note, project};
 use super::teller::{Teller, definition, jot, relates, text};
@@ -255,6 +255,7 @@ impl Teller<'_> {
         let rotate = RotateKey { key, handle: second.handle().clone(), digest: second.digest(), lasts: None };
         let key = self.run(rotate).await.key.id.to_string();
         self.run(RevokeKey { key }).await;
+        self.run(SealingKey { slot: 1 }).await;
     }
 
     /// A whole project from elsewhere.
@@ -290,6 +291,8 @@ async fn story(bench: &Bench, slug: &str, size: usize) -> BTreeMap<&'static str,
         must_be_new: true,
     };
     teller.project = teller.run(set).await.project;
+    let settings = Settings { max_depth: Some(7), ..Settings::default() };
+    teller.run(SetSettings { slug: teller.project.slug.clone(), settings }).await;
     // The rules of a project are read once.
     teller.item("first").await;
     teller.items().await;

@@ -61,6 +61,7 @@ macro_rules! cases {
             round_trip::an_item_comes_back_as_it_was_written,
             round_trip::only_the_touched_groups_are_written,
             round_trip::notes_edges_events_and_answers_come_back,
+            round_trip::a_secret_is_made_once_for_each_caller,
             runs::a_run_comes_back_as_it_was_written,
             runs::runs_are_listed_the_newest_first,
             runs::runs_of_what_may_not_be_seen_are_not_shown,

@@ -1,5 +1,7 @@
 //! What is written is read back, value by value.
 
+use docket_core::command::SealingKey;
+use docket_core::engine::{Call, Engine};
 use docket_core::model::EdgeKind;
 use docket_core::model::{
     ActorClaim, ActorKind, Attribution, Complexity, Inbox, Outcome, Priority, RequestId, Role, Sections, Summary, Tag,
@@ -7,7 +9,7 @@ use docket_core::model::{
 };
 use docket_core::store::{AnswerKey, ChangeSet, EventFilter, NoteReach, ProjectRef, Scope, StoredAnswer, Touched};
 
-use super::support::{Bench, claim, edge, event, item, name, note};
+use super::support::{Bench, claim, edge, event, item, name, new_uuid, note};
 
 /// An item comes back as it was written.
 pub async fn an_item_comes_back_as_it_was_written(bench: Bench) {
@@ -159,4 +161,24 @@ pub async fn notes_edges_events_and_answers_come_back(bench: Bench) {
     let named = Scope { project: ProjectRef::Slug(bench.project.slug.clone()), ..Scope::default() };
     let seen = bench.store.view(&named).await.expect("a slice");
     assert_eq!(seen.selected_project().map(|project| (**project).clone()), Ok(bench.project.clone()));
+}
+
+/// A secret is made once for each caller: whoever else asks on the same database gets that one, also when both ask at once.
+///
+/// The bug this would catch: an answer that changes no row is not kept.
+pub async fn a_secret_is_made_once_for_each_caller(bench: Bench) {
+    let (here, there) = (Engine::new(bench.store.clone()), Engine::new(bench.other().await));
+    let ask = |engine: &Engine, who: &str, slot: u64| {
+        let request = RequestId::parse(&format!("forms of {slot}")).ok();
+        let call = Call { request, ..Call::new(name(who), new_uuid().as_u128()) };
+        let engine = engine.clone();
+        async move { engine.run(call, SealingKey { slot }).await.expect("a secret") }
+    };
+    let (first, beside) = tokio::join!(ask(&here, "ann", 1), ask(&there, "ann", 1));
+    assert!(first == beside, "two were made");
+    assert!(first == ask(&there, "ann", 1).await, "another was made later");
+    assert!(first != ask(&here, "bob", 1).await, "callers share one");
+    assert!(first != ask(&here, "ann", 2).await, "one is for ever");
+    let events = bench.store.events(&EventFilter { limit: 200, ..EventFilter::default() }).await.expect("events");
+    assert!(!format!("{events:?}").contains("sealing"), "events tell of it");
 }

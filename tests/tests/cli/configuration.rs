@@ -115,6 +115,8 @@ fn bad_configuration_stops_every_command_with_file_line_and_key() {
     for (file, content, parts) in [
         ("docket.toml", "[project]\nslug = 'a'\nsulg = 'b'\n", vec!["docket.toml:3:1", "project.sulg", "slug"]),
         ("docket.toml", "[workflow]\nmax_depth = 'x'\n", vec!["docket.toml:2:13", "workflow.max_depth"]),
+        ("docket.toml", "[runner]\njobs = 0\n", vec!["docket.toml:2:8", "runner.jobs", "from 1 to 64"]),
+        ("docket.toml", "[runner]\njobs_per_worktree = 65\n", vec!["docket.toml:2:21", "from 1 to 64"]),
         ("docket.toml", "[workflow\n", vec!["docket.toml:1:"]),
         ("docket.toml", "\u{1b}[31m = 1\n", vec!["docket.toml:1:"]),
         (".taskorchestrator/config.yaml", "work_item_schemas: [", vec!["config.yaml:1"]),

@@ -287,3 +287,22 @@ fn what_was_put_away_is_not_thought_of_when_no_project_is_named() {
     desk.ok(&["project", "restore", "old"]);
     assert!(titles(&["inbox"]).contains(&old));
 }
+
+#[test]
+fn a_tree_is_closed_by_its_gates_with_its_root() {
+    let desk = Desk::standard();
+    let root = desk.add(&["Root"]);
+    let free = desk.add(&["Free", "--parent", &root]);
+    let owing = desk.add(&["Owing", "--parent", &root, "--criterion", "it compiles"]);
+    let ran = desk.run(&["--json", "close", &root, "--tree", "--gated"]);
+    assert_eq!(ran.code, 5, "{ran:?}");
+    let status = |item: &str| desk.json(&["item", "show", item])["item"]["role"].clone();
+    assert_eq!((status(&free), status(&owing), status(&root)), (json!("terminal"), json!("queue"), json!("queue")));
+    let said = desk.run(&["close", &root, "--tree", "--gated"]);
+    assert!(said.err.contains("it compiles"), "{said:?}");
+    desk.ok(&["verify", &owing, "c1=pass"]);
+    desk.ok(&["close", &root, "--tree", "--gated"]);
+    assert_eq!((status(&owing), status(&root)), (json!("terminal"), json!("terminal")));
+    assert!(desk.ok(&["close", &root, "--tree", "--gated"]).contains("closed already"));
+    assert_eq!(desk.run(&["close", &root, "--gated"]).code, 2, "it goes with --tree");
+}

@@ -137,3 +137,12 @@ fn items_come_into_a_project_that_is_there_and_another_of_its_name_is_refused() 
     assert!(said.contains("another project of this database has"), "{said}");
     assert!(said.contains("a.jsonl"), "{said}");
 }
+
+#[test]
+fn an_import_that_is_too_large_is_told_so_and_not_that_its_end_is_missing() {
+    let desk = Desk::new();
+    let (blank, cut) = (" ".repeat(6_000_000) + "\n", format!("{{\"x\":\"{}\"}}\n", "a".repeat(6_000_000)));
+    desk.write("large.jsonl", blank.repeat(11) + &cut);
+    let said = desk.fails(2, &["import", "large.jsonl"]);
+    assert!(said.contains("larger than 67108864 bytes") && !said.contains("JSON"), "{said}");
+}

@@ -1,5 +1,6 @@
 //! The command line, through the real program: every verb, every exit code, and what it does with bad input.
 
+mod bad_disks;
 mod bad_input;
 mod checks;
 mod configuration;

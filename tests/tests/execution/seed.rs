@@ -221,3 +221,32 @@ fn a_claim_that_runs_out_gives_the_task_back() {
     let claimed = world.ann.ok("claim_task", json!({ "taskId": task }));
     assert_eq!((&claimed["task"]["state"], &claimed["lease"]["fence"]), (&json!("claimed"), &json!(2)));
 }
+
+#[test]
+fn a_plan_is_listed_alone_and_tasks_are_named_by_their_keys_too() {
+    let world = World::new();
+    let key = |task: &str| {
+        let shown = world.operate(&["item", "show", task]);
+        let key = shown.pointer("/item/key").or(shown.get("key")).and_then(Value::as_str);
+        key.unwrap_or_else(|| panic!("no key in {shown}")).to_owned()
+    };
+    let plan = world.task("plan", &[]);
+    let step = world.task("step", &["--parent", &plan]);
+    world.task("detail", &["--parent", &step]);
+    world.task("elsewhere", &[]);
+    for named in [plan.clone(), key(&plan)] {
+        let found = world.next(json!({ "planId": named }));
+        let mut titles = crate::titles(&found);
+        titles.sort_unstable();
+        assert_eq!(titles, ["detail", "step"], "what lies beneath {named}");
+    }
+    let unknown = json!({ "planId": "00000000-0000-7000-8000-000000000009" });
+    assert_eq!(world.ann.err("get_next_actionable", unknown)["code"], "task.not_found");
+    let step = key(&step);
+    assert_eq!(world.ann.ok("claim_task", json!({ "taskId": step }))["task"]["title"], "step");
+    world.ann.ok("update_task_status", json!({ "taskId": step, "status": "in_progress" }));
+    assert_eq!(world.ann.err("claim_task", json!({ "taskId": step, "leaseSec": 3601 }))["code"], "validation.failed");
+    let detail = world.next(json!({ "planId": step }))[0]["id"].as_str().expect("an id").to_owned();
+    world.ann.ok("claim_task", json!({ "taskId": detail }));
+    assert_eq!(world.ann.ok("complete_task", json!({ "taskId": key(&detail) }))["task"]["state"], "done");
+}

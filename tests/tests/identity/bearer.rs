@@ -109,7 +109,8 @@ async fn claims_of_a_token_say_what_its_holder_may_do() {
     let caller =
         ask(json!({ "docket_profile": "worker", "docket_projects": ["web", "nowhere"] })).await.expect("a caller");
     assert_eq!(caller.principal.as_str(), "token:agent-1");
-    assert_eq!(caller.access, Access::within(Profile::Worker, [desk.project.id]));
+    let shown = |access| Access { token: true, ..access };
+    assert_eq!(caller.access, shown(Access::within(Profile::Worker, [desk.project.id])));
     let spelled = ask(json!({ "docket_profile": "worker", "docket_projects": "web api" })).await.expect("a caller");
     assert_eq!(spelled.access.projects.map(|projects| projects.len()), Some(2));
     let none = ask(json!({ "docket_profile": "viewer" })).await.expect("a caller");
@@ -136,7 +137,7 @@ async fn claims_of_a_token_say_what_its_holder_may_do() {
     }
     let wide = Bearer::new(desk.engine.clone(), Some(TokenSettings { all_projects: true, ..tokens.clone() })).await;
     let wide = wide.expect("callers").caller(&signer.sign(&claims(json!({ "docket_profile": "viewer" })))).await;
-    assert_eq!(wide.expect("a caller").access, Access::everywhere(Profile::Viewer));
+    assert_eq!(wide.expect("a caller").access, shown(Access::everywhere(Profile::Viewer)));
     let anybodys = docket_identity::JwksSettings { audience: None, ..tokens.keys.clone() };
     Bearer::new(desk.engine.clone(), Some(TokenSettings { keys: anybodys, ..tokens })).await.expect_err("no audience");
 }

@@ -113,6 +113,8 @@ fn whoever_takes_work_up_is_told_what_was_said_last() {
     let key = world.plan(json!([{ "title": "x", "status": "ready" }])).remove(0);
     for number in 0..5 {
         world.ok("annotate", json!({ "id": key, "comment": format!("word {number}") }));
+        // What is said within the same millisecond has no order.
+        std::thread::sleep(std::time::Duration::from_millis(2));
     }
     world.ok("annotate", json!({ "id": key, "comment": "long ".repeat(300) }));
     let packet = world.ok("work", json!({ "phase": "start", "actor": agent("ann") }));
@@ -304,4 +306,64 @@ fn a_question_parks_the_item_and_its_answer_brings_it_back() {
     ] {
         assert_eq!(world.err("ask", arguments)["field"], "question");
     }
+}
+
+#[test]
+fn the_packet_tells_which_notes_are_expected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rules = "[schemas.default]\nnotes = [\n  { key = \"plan\", phase = \"queue\", required = true, guidance = \"Say how\" },\n  \
+                 { key = \"cause\", phase = \"work\", required = true, description = \"Why it broke\" },\n  \
+                 { key = \"aside\", phase = \"work\", skill = \"writing\" },\n]\n";
+    std::fs::write(folder.path().join("docket.toml"), rules).expect("written");
+    let world = World { server: crate::start(&folder, &[]), folder };
+    let key = world.plan(json!([{ "title": "x", "status": "ready" }])).remove(0);
+    let packet = world.ok("work", json!({ "phase": "start", "id": key, "actor": agent("ann") }))["trusted"].clone();
+    assert_eq!(
+        packet["notes"],
+        json!([{ "key": "plan", "about": "Say how" }]),
+        "it waits for its first phase: {packet}"
+    );
+    assert_eq!(packet["next"][0], "annotate notes plan, then advance start");
+    world.ok("annotate", json!({ "id": key, "notes": [{ "key": "plan", "body": "so" }], "actor": agent("ann") }));
+    world.ok("advance", json!({ "id": key, "to": "start", "actor": agent("ann") }));
+    let packet = world.ok("work", json!({ "phase": "start", "id": key, "actor": agent("ann") }))["trusted"].clone();
+    let cause = json!({ "key": "cause", "about": "Why it broke" });
+    assert_eq!(packet["notes"], json!([cause, { "key": "aside", "optional": true, "skill": "writing" }]), "{packet}");
+    world.ok("annotate", json!({ "id": key, "notes": [{ "key": "cause", "body": "so" }], "actor": agent("ann") }));
+    let packet = world.ok("work", json!({ "phase": "start", "id": key, "actor": agent("ann") }))["trusted"].clone();
+    assert_eq!(crate::each(&packet["notes"], "key"), ["aside"], "what is written is not asked for: {packet}");
+}
+
+#[test]
+fn health_counts_all_there_are_and_says_what_it_did_not_look_at() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rules = "[schemas.default]\nnotes = [{ key = \"cause\", phase = \"work\", required = true }]\n";
+    std::fs::write(folder.path().join("docket.toml"), rules).expect("written");
+    let world = World { server: crate::start(&folder, &[]), folder };
+    let make = |count: usize| {
+        let items: Vec<Value> = (0..count).map(|number| json!({ "title": format!("item {number}") })).collect();
+        let keys = world.plan(json!(items));
+        let moves: Vec<Value> = keys.iter().map(|key| json!({ "id": key, "to": "start" })).collect();
+        world.ok("advance", json!({ "moves": moves }));
+    };
+    let health = || world.ok("find", json!({ "what": "health" }))["trusted"].clone();
+    make(20);
+    let few = health();
+    assert!(few.get("activeTotal").is_none() && few.get("stalledTotal").is_none() && few.get("cut").is_none(), "{few}");
+    assert_eq!(few["stalled"].as_array().map(Vec::len), Some(20));
+    make(1);
+    let more = health();
+    assert_eq!((&more["activeTotal"], &more["stalledTotal"]), (&json!(21), &json!(21)), "{more}");
+    assert_eq!(
+        (more["active"].as_array().map(Vec::len), more["stalled"].as_array().map(Vec::len)),
+        (Some(20), Some(20))
+    );
+    assert!(more["cut"].is_string() && more.get("stalledAmong").is_none(), "{more}");
+    make(190);
+    let many = health();
+    assert_eq!(
+        (&many["activeTotal"], &many["stalledTotal"], &many["stalledAmong"]),
+        (&json!(211), &json!(200), &json!(200)),
+        "{many}"
+    );
 }

@@ -169,7 +169,9 @@ fn projects_and_keys_are_looked_after() {
     world.ok("plan", json!({ "items": [{ "title": "y" }], "project": "web" }));
     for (arguments, field) in [
         (json!({}), "op"),
-        (json!({ "op": "settings" }), "op"),
+        (json!({ "op": "setting" }), "op"),
+        (json!({ "op": "settings" }), "slug"),
+        (json!({ "op": "settings", "slug": "web", "name": "x" }), "name"),
         (json!({ "op": "project.create" }), "slug"),
         (json!({ "op": "key.create" }), "profile"),
         (json!({ "op": "key.create", "profile": "king" }), "profile"),
@@ -199,4 +201,49 @@ fn a_retry_takes_effect_once_and_another_body_is_a_conflict() {
     assert_eq!(world.ok("find", json!({ "what": "list" }))["trusted"]["total"], 1);
     let refused = world.err("plan", json!({ "items": [{ "title": "y" }], "actor": { "id": "x" } }));
     assert_eq!(refused["field"], "actor.kind");
+}
+
+#[test]
+fn settings_of_a_project_are_shown_and_changed_one_by_one() {
+    let world = World::new();
+    let admin = |more: Value| {
+        let mut arguments = json!({ "op": "settings", "slug": "default" });
+        arguments.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        arguments
+    };
+    let shown = world.ok("admin", admin(json!({})))["trusted"].clone();
+    assert_eq!(
+        (&shown["preset"], &shown["settings"]["claims"]["ttlSeconds"]),
+        (&json!("standard"), &json!(900)),
+        "{shown}"
+    );
+    assert!(shown.get("changed").is_none(), "{shown}");
+    let set =
+        world.ok("admin", admin(json!({ "settings": { "requireReview": true, "claims": { "ttlSeconds": 60 } } })));
+    let now = &set["trusted"]["settings"];
+    assert_eq!(
+        (&set["trusted"]["changed"], &now["requireReview"], &now["claims"]["ttlSeconds"]),
+        (&json!(true), &json!(true), &json!(60))
+    );
+    assert_eq!(now["claims"]["perAgent"], shown["settings"]["claims"]["perAgent"], "what is left out stays");
+    // It counts at once, for every process.
+    let key = world.plan(json!([{ "title": "x", "status": "ready" }])).remove(0);
+    let begun = world.ok("work", json!({ "phase": "start", "id": key, "actor": crate::agent("ann") }));
+    assert!(begun["trusted"]["leaseUntil"].is_string());
+    let refused = world.err("advance", json!({ "id": key, "to": "complete", "actor": crate::agent("ann") }));
+    assert_eq!(refused["code"], "RULE_BLOCKED", "by way of review alone: {refused}");
+    assert_eq!(world.ok("admin", admin(json!({ "settings": {} })))["trusted"]["changed"], json!(false));
+    for (settings, field) in [
+        (json!({ "requireReveiw": true }), "settings.requireReveiw"),
+        (json!({ "claims": { "ttl": 1 } }), "settings.claims.ttl"),
+        (json!({ "maxDepth": 200 }), "settings"),
+        (json!({ "maxDepth": -1 }), "settings.maxDepth"),
+        (json!({ "gates": ["none"] }), "settings.gates[0]"),
+        (json!("all"), "settings"),
+    ] {
+        let error = world.err("admin", admin(json!({ "settings": settings })));
+        assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION"), &json!(field)), "{settings}: {error}");
+    }
+    let error = world.err("admin", json!({ "op": "settings", "slug": "never", "settings": {} }));
+    assert_eq!(error["code"], "NOT_FOUND", "{error}");
 }

@@ -22,7 +22,7 @@ const NO_ULID: &str = "01JZK3V5Q8X4R2M7N9P6T1B0CD";
 const SECRET: &str = "zebra";
 
 /// Runs the program on the place's database.
-fn run(place: &Place, words: &[&str]) -> Value {
+pub(crate) fn run(place: &Place, words: &[&str]) -> Value {
     let mut command = command_on(&place.word(), place.folder());
     let out = command.arg("--json").args(words).output().expect("it runs");
     assert!(out.status.success(), "{words:?}: {}", String::from_utf8_lossy(&out.stderr));
@@ -47,50 +47,47 @@ fn told(reply: &Reply, id: &str) -> (u16, String) {
 }
 
 /// What there is of the other project, by the words that requests name it with.
-struct Theirs {
+pub(crate) struct Theirs {
     /// Every id that is nobody else's affair.
-    ids: Vec<(&'static str, String)>,
-    item: String,
+    pub(crate) ids: Vec<(&'static str, String)>,
+    pub(crate) item: String,
 }
 
 impl Theirs {
-    fn get(&self, word: &str) -> &str {
+    pub(crate) fn get(&self, word: &str) -> &str {
         self.ids.iter().find(|(known, _)| *known == word).map_or("", |(_, id)| id.as_str())
     }
 }
 
-/// Fills the other project: an item with everything on it, a run of a check, an attempt, an edge, an entry of knowledge.
-fn fill(place: &Place) -> Theirs {
-    let in_other = |words: &[&str]| run(place, &[&["--project", "other"], words].concat());
+/// Fills a project with texts that hold a word: an item with everything on it, a run of a check, an attempt, an edge, an entry of knowledge.
+pub(crate) fn fill(place: &Place, project: &str, word: &str, who: &str) -> Theirs {
+    let within = |words: &[&str]| run(place, &[&["--project", project], words].concat());
     let id = |made: &Value, path: &str| {
         made.pointer(path).and_then(Value::as_str).unwrap_or_else(|| panic!("{made}")).to_owned()
     };
-    let other = make(place, "other", SECRET);
-    in_other(&["note", "set", &other, "remark", SECRET]);
-    in_other(&["brief", "set", &other, "--objective", SECRET, "--criterion", SECRET]);
-    in_other(&["comment", &other, SECRET]);
-    in_other(&["check", "add", &other, SECRET, "--cmd", SECRET]);
-    in_other(&["item", "edit", &other, "--attention", SECRET]);
-    let attempted = make(place, "other", &format!("{SECRET} attempted"));
-    in_other(&["check", "add", &attempted, SECRET, "--cmd", "true"]);
-    in_other(&["check", "run", &attempted]);
-    let runs = in_other(&["check", "runs", &attempted]);
-    let begun = in_other(&["--actor", "agent:zoe", "session", "begin", &attempted]);
-    let second = make(place, "other", &format!("{SECRET} second"));
+    let other = make(place, project, word);
+    within(&["note", "set", &other, "remark", word]);
+    within(&["brief", "set", &other, "--objective", word, "--criterion", word]);
+    within(&["comment", &other, word]);
+    within(&["check", "add", &other, word, "--cmd", word]);
+    within(&["item", "edit", &other, "--attention", word]);
+    let attempted = make(place, project, &format!("{word} attempted"));
+    within(&["check", "add", &attempted, word, "--cmd", "true"]);
+    within(&["check", "run", &attempted]);
+    let runs = within(&["check", "runs", &attempted]);
+    let begun = within(&["--actor", who, "session", "begin", &attempted]);
+    let second = make(place, project, &format!("{word} second"));
     // What the command line does not tell the ids of is made over HTTP, before there is any key.
     let web = Web::serving(&place.word(), place.folder(), |_| {});
     let post = |path: &str, body: Value| web.post(path, &body).with(201);
-    let asked = post(&format!("/items/{second}/questions"), json!({ "question": SECRET }));
-    let link = json!({ "kind": "pr", "ref": SECRET, "url": "https://example.com/zebra" });
+    let asked = post(&format!("/items/{second}/questions"), json!({ "question": word }));
+    let link = json!({ "kind": "pr", "ref": word, "url": format!("https://example.com/{word}") });
     post(&format!("/items/{second}/links"), json!({ "links": [link] }));
     let links = web.get(&format!("/items/{second}/links")).with(200);
     post("/edges", json!({ "from": other, "to": second }));
     let edges = web.get(&format!("/items/{second}/edges")).with(200);
-    post(
-        "/knowledge",
-        json!({ "project": "other", "entries": [{ "title": SECRET, "body": SECRET, "tags": [SECRET] }] }),
-    );
-    let entries = web.get("/knowledge?project=other").with(200);
+    post("/knowledge", json!({ "project": project, "entries": [{ "title": word, "body": word, "tags": [word] }] }));
+    let entries = web.get(&format!("/knowledge?project={project}")).with(200);
     let questions = web.get(&format!("/items/{second}/questions")).with(200);
     assert!(!asked.is_null());
     let ids = vec![
@@ -173,7 +170,7 @@ impl Asker<'_> {
 }
 
 /// All that was ever done to a project, and its items.
-fn of_project(world: &World, prefix: &str) -> (usize, Vec<Item>) {
+pub(crate) fn of_project(world: &World, prefix: &str) -> (usize, Vec<Item>) {
     let project = world.projects.values().find(|project| project.prefix.as_str() == prefix).expect("a project").id;
     let events = world.events.iter().filter(|event| event.project == project).count();
     (events, world.items.values().filter(|item| item.project == project).cloned().collect())
@@ -183,7 +180,7 @@ fn of_project(world: &World, prefix: &str) -> (usize, Vec<Item>) {
 fn prepared(place: &Place) -> (String, String, Theirs) {
     run(place, &["--project", "mine", "init", "--prefix", "MINE"]);
     run(place, &["project", "set", "other", "--prefix", "OTHER"]);
-    let theirs = fill(place);
+    let theirs = fill(place, "other", SECRET, "agent:zoe");
     run(place, &["--project", "mine", "learn", "My own", "words"]);
     let entries = run(place, &["--project", "mine", "knowledge", "list"]);
     let mine =

@@ -119,6 +119,7 @@ pub(crate) fn about_others() -> Vec<Request> {
 pub(crate) fn about_projects() -> Vec<Request> {
     vec![
         ("PATCH", "/projects/SLUG", json!({ "name": "mine" })),
+        ("PATCH", "/projects/SLUG/settings", json!({ "maxDepth": 4 })),
         ("POST", "/projects", json!({ "slug": "SLUG" })),
         ("POST", "/items", json!({ "title": "new", "project": "SLUG" })),
         ("POST", "/trees", json!({ "root": { "title": "new" }, "project": "SLUG" })),
@@ -142,7 +143,8 @@ pub(crate) fn about_everything() -> Vec<Request> {
 }
 
 /// Every list, and what names a project as `SLUG`.
-pub(crate) const LISTS: [&str; 34] = [
+pub(crate) const LISTS: [&str; 35] = [
+    "/projects/SLUG/settings",
     "/sessions",
     "/sessions?health=active",
     "/sessions?project=SLUG",

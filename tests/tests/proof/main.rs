@@ -3,10 +3,12 @@
 #![expect(clippy::needless_pass_by_value, reason = "arguments are made on the spot, for the call alone")]
 
 mod cairn;
+mod crew;
 mod database;
 mod native;
 mod rules;
 mod sandbox;
+mod served;
 mod worktrees;
 
 use docket_tests::mcp::Server;

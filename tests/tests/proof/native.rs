@@ -95,3 +95,34 @@ fn a_log_is_asked_for_by_its_run() {
     let refused = server.err("find", json!({ "what": "log", "id": key }));
     assert!(refused.to_string().contains("a log is of a run"), "{refused}");
 }
+
+#[test]
+fn work_that_is_finished_with_checks_on_it_is_handed_in_and_closes_when_they_hold() {
+    let repository = Repository::new("\"all\"");
+    let rules = "[project]\nslug = \"proof\"\npreset = \"standard\"\n[runner]\nallow = \"all\"\n";
+    repository.write("docket.toml", rules);
+    repository.commit("other rules");
+    let server = repository.server(repository.path(), "docket", "subagent:a", None);
+    let made = server.ok("plan", json!({ "items": [{ "title": "Mend it", "status": "ready" }] }));
+    let key = text(&made["trusted"]["items"][0]["key"]);
+    server.ok("contract", json!({ "id": key, "checks": [{ "desc": "it is there", "cmd": "test -f state" }] }));
+    server.ok("work", json!({ "phase": "start", "id": key }));
+    let told = server.ok("work", json!({ "phase": "finish", "id": key, "preview": true }))["trusted"].clone();
+    assert_eq!((&told["handedIn"], told.get("runs")), (&json!("command"), None), "{told}");
+    let told = server.ok("work", json!({ "phase": "finish", "id": key, "comment": "mended" }))["trusted"].clone();
+    assert_eq!(
+        (&told["to"], &told["handedIn"], &told["etaSeconds"]),
+        (&json!("in_review"), &json!("command"), &json!(30)),
+        "{told}"
+    );
+    assert_eq!(told["runs"].as_array().map(Vec::len), Some(1), "{told}");
+    let begun = std::time::Instant::now();
+    loop {
+        let status = server.ok("get", json!({ "id": key }))["trusted"]["guard"]["status"].clone();
+        if status == json!("done") {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE * 2, "never done: {status}, {}", newest(&repository, &key));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -138,20 +138,6 @@ fn whoever_cannot_show_a_form_is_asked_nothing() {
         assert!(begun.elapsed() < Duration::from_secs(5), "{capabilities}");
         assert_eq!(world.server.hear(QUIET), None, "{capabilities}");
     }
-    // Nor is a client that shakes no hands: its revision has no requests to it.
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start_without_hello(&folder.path().join("docket.db"), &["--surface", "docket"]);
-    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "tests", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "form": {} } } });
-    let call = |tool: &str, arguments: Value| {
-        let params = json!({ "_meta": meta, "name": tool, "arguments": arguments });
-        server.request("tools/call", params).expect("an answer")["result"]["structuredContent"].clone()
-    };
-    let made = call("plan", json!({ "items": [{ "title": "Paint" }] }));
-    let told = call("ask", json!({ "id": made["trusted"]["items"][0]["key"], "question": "Which?" }));
-    assert_eq!(told["trusted"]["state"], json!("open"), "{made} {told}");
-    assert_eq!(server.hear(QUIET), None);
 }
 
 #[test]

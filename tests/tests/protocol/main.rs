@@ -6,6 +6,8 @@ mod completion;
 mod elicitation;
 mod prompts;
 mod resources;
+mod rounds;
+mod rounds_of_signs;
 mod subscriptions;
 
 use std::path::PathBuf;

@@ -119,6 +119,33 @@ fn the_same_on_postgres_where_a_key_is_made_elsewhere() {
 }
 
 #[test]
+fn whoever_waits_at_the_door_takes_nobodys_turn() {
+    let database = Database::new();
+    let place = Place::new(|_| database.url());
+    std::fs::write(place.folder.path().join("docket.toml"), "[server]\nin_flight = 1\n").expect("a file");
+    let web = place.serve();
+    let key = place.key("ci");
+    heard(401, || list(&web, None));
+    list(&web, Some(&key)).with(200);
+    std::thread::scope(|scope| {
+        // Meanwhile no key can be looked up; the one that was let in is remembered for a moment.
+        scope.spawn(|| {
+            database.run("BEGIN; LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(1.5)::text; COMMIT");
+        });
+        std::thread::sleep(Duration::from_millis(150));
+        let stranger = format!("{}0000", &key[..key.len() - 4]);
+        let refused = scope.spawn({
+            let web = &web;
+            move || list(web, Some(&stranger)).status
+        });
+        std::thread::sleep(Duration::from_millis(150));
+        list(&web, Some(&key)).with(200);
+        assert!(!refused.is_finished(), "nobody waited at the door");
+        assert_eq!(refused.join().expect("an answer"), 401);
+    });
+}
+
+#[test]
 fn requests_do_not_ask_for_keys_one_by_one() {
     let place = Place::new(|folder| format!("sqlite:{}", folder.join("work.db").display()));
     let web = place.serve();

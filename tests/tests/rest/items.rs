@@ -1,7 +1,7 @@
 //! Items, lists, trees and what is to be known of them.
 
 use docket_tests::web::Web;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn an_item_is_made_shown_changed_and_removed() {
@@ -152,6 +152,55 @@ fn a_tree_is_made_whole_or_not_at_all() {
     assert_eq!(closed["results"].as_array().map(Vec::len), Some(3));
     assert_eq!(web.get("/tree").with(200)["roots"][0].get("children"), None);
     assert_eq!(web.get("/tree?all=true").with(200)["roots"][0]["children"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_tree_is_closed_by_its_gates_with_its_root() {
+    let web = Web::start_with("[project]\nslug = \"default\"\npreset = \"standard\"\n", |_| {});
+    let tree = json!({"root": {"title": "root", "children": [{"title": "free"}, {"title": "held up", "ref": "b"}]}});
+    web.post("/trees", &tree).with(201);
+    let outside = web.item("outside");
+    web.post("/edges", &json!({"from": outside, "to": "DEFA-3", "kind": "blocks"})).with(201);
+    let gated = || web.post("/items/DEFA-1/close-tree", &json!({"gated": true})).with(200)["results"].clone();
+    let outcome = |results: &Value, title: &str| {
+        let row =
+            results.as_array().expect("rows").iter().find(|row| row["title"] == json!(title)).expect("a row").clone();
+        row["outcome"].clone()
+    };
+    let first = gated();
+    assert!(outcome(&first, "free")["closed"].is_object(), "{first}");
+    assert!(outcome(&first, "held up")["refused"]["refusals"].to_string().contains("dependencies"), "{first}");
+    assert!(outcome(&first, "root")["closed"].is_null(), "what is beneath it stays open: {first}");
+    assert_ne!(web.get("/items/DEFA-1").with(200)["role"], json!("terminal"));
+    web.post(&format!("/items/{outside}/transitions"), &json!({"trigger": "complete"})).with(200);
+    let second = gated();
+    assert!(
+        outcome(&second, "held up")["closed"].is_object() && outcome(&second, "root")["closed"].is_object(),
+        "{second}"
+    );
+    assert_eq!(outcome(&second, "free"), json!("alreadyClosed"), "{second}");
+    assert_eq!(web.get("/items/DEFA-1").with(200)["role"], json!("terminal"));
+}
+
+#[test]
+fn how_a_project_fares_counts_all_of_its_items() {
+    let web = Web::start();
+    for _ in 0..2 {
+        let items: Vec<Value> = (0..120).map(|number| json!({"title": format!("item {number}")})).collect();
+        let made = web.post("/bulk/items", &json!({"items": items})).with(200);
+        let rows = made["results"].as_array().expect("rows");
+        let ids: Vec<Value> = rows.iter().map(|made| made["item"]["id"].clone()).collect();
+        let moves: Vec<Value> = ids.iter().map(|id| json!({"item": id, "trigger": "start"})).collect();
+        web.post("/bulk/transitions", &json!({"transitions": moves})).with(200);
+    }
+    let health = web.get("/projects/default/health").with(200);
+    assert_eq!(
+        (health["active"].as_array().map(Vec::len), &health["activeTotal"]),
+        (Some(200), &json!(240)),
+        "{}",
+        health["activeTotal"]
+    );
+    assert_eq!(health["blockedTotal"], json!(0));
 }
 
 #[test]

@@ -176,6 +176,14 @@ fn ending() -> Vec<Step> {
             cli: &["import-markdown", "outline.md"],
             code: None,
         },
+        Step {
+            name: "close by gates",
+            docket: Some(("advance", json!({"id": "DEFA-3", "to": "cancel", "tree": true}))),
+            foresttasks: None,
+            rest: ("POST", "/items/DEFA-3/close-tree", json!({"cancel": true, "gated": true})),
+            cli: &["close", "DEFA-3", "--tree", "--gated", "--cancel"],
+            code: None,
+        },
     ]
 }
 

@@ -127,3 +127,18 @@ fn what_goes_out_comes_in_again() {
     assert_eq!(other.post("/import", &json!({})).reason(415), "bad_media");
     assert_eq!(other.get("/export?project=nope").reason(404), "not_found");
 }
+
+#[test]
+fn settings_of_a_project_are_changed_one_by_one() {
+    let web = Web::start();
+    let path = "/projects/default/settings";
+    let before = web.get(path).with(200);
+    let set = web.json("PATCH", path, &json!({"claims": {"ttlSeconds": 60}})).with(200);
+    assert_eq!(set["claims"]["ttlSeconds"], json!(60));
+    assert_eq!((&set["gates"], &set["claims"]["perAgent"]), (&before["gates"], &before["claims"]["perAgent"]));
+    assert_eq!(web.get("/projects/default/workflow").with(200)["claims"]["ttlSeconds"], json!(60));
+    assert_eq!(web.json("PATCH", path, &json!({"claims": {"ttl": 1}})).reason(422), "unknown_field");
+    assert_eq!(web.json("PATCH", path, &json!({"maxDepth": 200})).reason(422), "bad_value");
+    assert_eq!(web.json("PATCH", "/projects/never/settings", &json!({})).error(404)["code"], json!("NOT_FOUND"));
+    assert_eq!(web.get(path).with(200), set);
+}

@@ -1,6 +1,8 @@
 //! `docket advance`: moves an item on. Every gate is asked; all refusals are told at once.
 
-use docket_core::command::{Advance, Applied, CloseOutcome, CloseResult, CloseTree, MoveRequest, MoveResult, What};
+use docket_core::command::{
+    Advance, Applied, CloseOutcome, CloseResult, CloseTree, MoveRequest, MoveResult, TreeClosed, What,
+};
 use docket_core::model::{Fence, ItemRef, Name, Text, Trigger};
 use docket_core::store::Around;
 use docket_core::workflow::Target;
@@ -128,12 +130,26 @@ async fn close_beneath(shell: &Shell, item: ItemRef, target: &Target, fence: Opt
     let session = shell.session(Access::Write).await?;
     let close = CloseTree { project: session.scope(), what: What::Beneath(item), cancel, fence };
     let closed = session.engine.run(session.call(), close).await?;
-    let names = session.names(closed.results.iter().map(|result| result.item)).await?;
-    let answer = super::with_keys(&closed, &session, &names)?;
+    tell_closed(shell, &session, &closed, "nothing open lies beneath it").await
+}
+
+/// Tells how each item of a set was closed; that one was refused is a failure, after all is told.
+pub(super) async fn tell_closed(
+    shell: &Shell,
+    session: &Session,
+    closed: &TreeClosed,
+    nothing: &str,
+) -> Result<(), Failure> {
+    let cascades = closed.cascades.iter().map(|cascade| cascade.item);
+    let names = session.names(closed.results.iter().map(|result| result.item).chain(cascades)).await?;
+    let answer = super::with_keys(closed, session, &names)?;
     shell.out.answer(&answer, |paint| {
-        let lines: Vec<String> =
-            closed.results.iter().filter_map(|result| closed_line(result, &names, paint)).collect();
-        if lines.is_empty() { vec![paint.dim("nothing open lies beneath it")] } else { lines }
+        let lines = closed.results.iter().filter_map(|result| closed_line(result, &names, paint));
+        let with = closed.cascades.iter().filter(|cascade| cascade.applied).map(|cascade| {
+            format!("  with it {}: {} → {}", names.of(cascade.item), cascade.from_role, cascade.to_role)
+        });
+        let lines: Vec<String> = lines.chain(with).collect();
+        if lines.is_empty() { vec![paint.dim(nothing)] } else { lines }
     })?;
     let mut first = None;
     for result in &closed.results {

@@ -1,4 +1,4 @@
-//! `docket close`: closes an item, or a whole tree of them by force.
+//! `docket close`: closes an item, or a whole tree of them: each by its gates, or all by force.
 
 use docket_core::command::{CloseTree, What};
 
@@ -9,11 +9,14 @@ use crate::session::{Access, Shell};
 const HELP: &str = "\
 With --tree the item and everything beneath it is closed, all or nothing, whatever the workflow's path and \
 whatever notes are missing. It is the one force there is: criteria must be shown all the same, and what others \
-hold stays theirs. Without --tree it is `docket advance ITEM complete`, or cancel.
+hold stays theirs. With --tree --gated there is no force: blockers and children are closed first and the item last, each by \
+its own gates; what is refused stays open, with whatever waits for it. Without --tree it is `docket advance ITEM complete`, or \
+cancel.
 
 Examples:
   docket close WEB-7
   docket close WEB-3 --tree
+  docket close WEB-3 --tree --gated
   docket close WEB-3 --tree --cancel";
 
 #[derive(Debug, clap::Args)]
@@ -24,6 +27,9 @@ pub(crate) struct Args {
     /// Also everything beneath it
     #[arg(long)]
     tree: bool,
+    /// With --tree: each by its own gates, as far as they allow, instead of all by force
+    #[arg(long, requires = "tree")]
+    gated: bool,
     /// Give it up: nothing has to be shown
     #[arg(long)]
     cancel: bool,
@@ -39,20 +45,11 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let item = values::item(&args.item)?;
     let session = shell.session(Access::Write).await?;
     let fence = values::fence(args.fence);
-    let close = CloseTree { project: session.scope(), what: What::Whole(item), cancel: args.cancel, fence };
+    let what = if args.gated { What::Tree(item) } else { What::Whole(item) };
+    let close = CloseTree { project: session.scope(), what, cancel: args.cancel, fence };
     let closed = match session.engine.run(session.call(), close).await {
         Ok(closed) => closed,
         Err(error) => return Err(session.refused(error).await),
     };
-    let cascades = closed.cascades.iter().map(|cascade| cascade.item);
-    let names = session.names(closed.results.iter().map(|result| result.item).chain(cascades)).await?;
-    let answer = super::with_keys(&closed, &session, &names)?;
-    shell.out.answer(&answer, |paint| {
-        let lines = closed.results.iter().filter_map(|result| advance::closed_line(result, &names, paint));
-        let with = closed.cascades.iter().filter(|cascade| cascade.applied).map(|cascade| {
-            format!("  with it {}: {} → {}", names.of(cascade.item), cascade.from_role, cascade.to_role)
-        });
-        let lines: Vec<String> = lines.chain(with).collect();
-        if lines.is_empty() { vec![paint.dim("everything of it is closed already")] } else { lines }
-    })
+    advance::tell_closed(shell, &session, &closed, "everything of it is closed already").await
 }

@@ -6,7 +6,7 @@ use docket_core::workflow::Target;
 use docket_core::{Error, Reason, echo};
 
 use super::contract::{link, proofs, verdict_lines};
-use super::{advance, values};
+use super::{advance, submit, values};
 use crate::exit::Failure;
 use crate::names::{Names, WithKey};
 use crate::output::{Paint, escape};
@@ -120,6 +120,17 @@ fn render(finished: &Finished, names: &Names, paint: Paint) -> Vec<String> {
     for refusal in &finished.blockers {
         let remedy = paint.dim(&format!("→ {}", escape::line(&refusal.remedy)));
         lines.push(format!("  {}: {}  {remedy}", refusal.gate.as_str(), escape::line(&refusal.message)));
+    }
+    if let Some(pending) = &finished.handed_in {
+        lines.push(paint.dim(submit::waits_for(pending.verification)));
+        if !pending.unapproved.is_empty() {
+            let places: Vec<String> = pending.unapproved.iter().map(usize::to_string).collect();
+            lines.push(format!(
+                "  nobody lets these checks run yet: {}  {}",
+                places.join(", "),
+                paint.dim("→ docket check approve")
+            ));
+        }
     }
     for entry in &finished.entries {
         lines.push(format!("{} {entry}", paint.good("learned")));

@@ -91,6 +91,11 @@ fn read(source: impl BufRead, shown: &str) -> Result<(docket_core::command::Impo
         bytes.clear();
         let got = (&mut source).take(LINE_BYTES as u64 + 1).read_until(b'\n', &mut bytes);
         got.map_err(|error| Failure::environment(format!("{shown}: cannot be read: {error}")))?;
+        // Before the line that was cut off there is taken for a bad one.
+        if source.limit() == 0 {
+            let message = format!("{shown} is larger than {IMPORT_BYTES} bytes");
+            return Err(Error::validation(Reason::TooLong, message).into());
+        }
         if bytes.is_empty() {
             break;
         }
@@ -103,9 +108,6 @@ fn read(source: impl BufRead, shown: &str) -> Result<(docket_core::command::Impo
             Ok(line) => reader.line(number, line),
         };
         taken.map_err(|error| at_line(shown, Some(number), error))?;
-    }
-    if source.limit() == 0 {
-        return Err(Error::validation(Reason::TooLong, format!("{shown} is larger than {IMPORT_BYTES} bytes")).into());
     }
     let import = reader.take_import().map_err(|(line, error)| at_line(shown, Some(line), error))?;
     Ok((import, Lines { shown: shown.to_owned(), reader }))

@@ -15,6 +15,7 @@ pub(crate) mod close;
 pub(crate) mod comment;
 pub(crate) mod completions;
 mod contract;
+mod crew;
 pub(crate) mod detach;
 pub(crate) mod doctor;
 pub(crate) mod estimate;

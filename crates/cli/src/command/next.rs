@@ -72,7 +72,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let session = shell.session(Access::Read).await?;
     let capabilities: BTreeSet<Name> = values::names(&args.capability, "capability")?.into_iter().collect();
     let looks_around = (args.role.is_some() || args.include_claimed) && capabilities.is_empty();
-    let name = session.call().holder().ok().cloned();
+    let name = session.call().holder().ok();
     let query = NextQuery {
         project: session.project_ref()?,
         role: args.role,

@@ -23,10 +23,13 @@ pub(crate) struct Args {
 
 /// How the project stands.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Stands {
     roots: Value,
     active: Vec<Value>,
+    active_total: u64,
     blocked: Vec<Value>,
+    blocked_total: u64,
     stalled: Value,
     claims: ClaimTally,
 }
@@ -39,7 +42,9 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let stands = Stands {
         roots: super::to_value(&overview.entries)?,
         active: listing::all_listed(&session, &health.active)?,
+        active_total: health.active_total,
         blocked: listing::all_listed(&session, &health.blocked)?,
+        blocked_total: health.blocked_total,
         stalled: super::to_value(&health.stalled)?,
         claims: health.claims,
     };
@@ -51,14 +56,17 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
 fn render(session: &Session, title: &str, overview: &Overview, health: &Health, paint: Paint) -> Vec<String> {
     let mut lines = vec![paint.bold(title)];
     lines.extend(roots(session, overview, paint));
-    let mut add = |heading: &str, items: &[Item]| {
+    let mut add = |heading: &str, items: &[Item], total: u64| {
         if !items.is_empty() {
             lines.extend([String::new(), paint.bold(heading)]);
             lines.extend(listing::table(session, items, health.seen.now, paint));
         }
+        if total > items.len() as u64 {
+            lines.push(paint.dim(&format!("these are {} of {total}: `docket item list` has all of them", items.len())));
+        }
     };
-    add("In work and review", &health.active);
-    add("Put aside", &health.blocked);
+    add("In work and review", &health.active, health.active_total);
+    add("Put aside", &health.blocked, health.blocked_total);
     if !health.stalled.is_empty() {
         lines.extend([String::new(), paint.bold("Cannot go on without notes")]);
         for stalled in &health.stalled {

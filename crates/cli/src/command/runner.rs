@@ -2,32 +2,28 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use docket_core::model::{Key, Run, RunEnd, RunId, RunState, Taking};
-use docket_core::prove::{Listener, Next, Prover};
-use docket_core::store::ProjectRef;
-use docket_core::{Engine, Kind};
+use docket_core::limits;
+use docket_core::model::{Key, Run, RunEnd, RunId, RunState};
+use docket_core::prove::Listener;
 
+use super::crew::{Crew, Orders};
 use crate::exit::Failure;
 use crate::output::escape;
-use crate::session::{Access, Caller, Shell};
-
-/// How often it looks though nothing was committed: a runner may have gone away in the middle of a run.
-const LOOK_SELDOM: Duration = Duration::from_secs(30);
-/// How long it waits when the database turns it away.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+use crate::session::{Access, Shell};
 
 const HELP: &str = "\
-Checks are run in the work tree that it is started in, or that [runner] repository in docket.toml names. A runner has one \
-work tree, so it makes the checks of one project: the one that is named, or the only one. It makes what was ordered in its \
-own work tree or through a server, and asks about pull requests wherever they were ordered. It runs what somebody has \
+Checks are run in the work tree that it is started in, or that [runner] repository in docket.toml names, and with --worktrees \
+also in those that git links to it. They are of one project: the one that is named, or the only one. It makes what was ordered \
+in its own work trees or through a server, and asks about pull requests wherever they were ordered. Several checks are made at \
+once, but only one command at a time in one work tree, unless [runner] jobs_per_worktree says more. It runs what somebody has \
 approved exactly as it is (`docket check approve`), and what [runner] allow lets run without that. Several runners may \
 share one database: each run is made once.
 
 Examples:
   docket runner
   docket --db postgres://docket@db/docket runner --project web
+  docket runner --worktrees --jobs 4       also in the work trees that are linked to this one
   docket runner --once                     make what waits, then end";
 
 #[derive(Debug, clap::Args)]
@@ -36,64 +32,56 @@ pub(crate) struct Args {
     /// Make what waits now, then end
     #[arg(long)]
     once: bool,
+    /// Make checks in the work trees that are linked to this one, too; those that are added later are found
+    #[arg(long)]
+    worktrees: bool,
+    /// How many checks to make at once, at the most; as many as there are cores, unless docket.toml says otherwise
+    #[arg(long, value_name = "NUMBER", value_parser = jobs)]
+    jobs: Option<usize>,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let config = shell.configuration()?;
     let session = shell.session(Access::Write).await?;
-    let prover = crate::prover::prover(&config, &shell.around.cwd, &shell.location()?.place)?;
-    // One work tree is of one project: what others own is not run in it.
-    let project = session.project_ref()?;
-    let taking = Taking::Served(prover.place().cloned());
-    let engine = session.engine.telling(Arc::new(Told::default()));
     let root = crate::prover::root(&config, &shell.around.cwd);
-    let work = async {
-        if args.once {
-            while let Next::Made(_) =
-                engine.make_next_run(prover.as_ref(), &taking, &session.caller().call(), &project).await?
-            {}
-            return Ok(());
-        }
-        crate::output::remark(&format!(
-            "docket: {} makes the checks of {} in {}; stop it with Ctrl-C",
-            prover.name(),
-            escape::line(&shell.location()?.place.shown()),
-            escape::line(&root.to_string_lossy())
-        ));
-        work(&engine, prover.as_ref(), &taking, session.caller(), &project).await
+    let orders = Orders {
+        linked: args.worktrees || config.runner.worktrees,
+        jobs: args.jobs.or(config.runner.jobs).unwrap_or_else(cores),
+        database: shell.location()?.place,
+        // Work trees of one repository are of one project: what others own is not run in them.
+        project: session.project_ref()?,
+        root,
+        config,
     };
-    // What it is at when it is told to stop waits for another: see `Shell::give_up_runs`.
-    tokio::select! {
-        ended = work => ended,
-        stopped = super::serve::stopped() => stopped,
+    let (jobs, started_in, database) = (orders.jobs, orders.root.clone(), orders.database.shown());
+    let engine = session.engine.telling(Arc::new(Told::default()));
+    let mut crew = Crew::new(engine, session.caller().clone(), orders)?;
+    if !args.once {
+        let places = crew.places();
+        let called = if places.is_empty() { String::new() } else { format!(" ({})", escape::line(&places.join(", "))) };
+        crate::output::remark(&format!(
+            "docket: makes the checks of {} in {}{called}, {jobs} at once at the most; stop it with Ctrl-C",
+            escape::line(&database),
+            escape::line(&started_in.to_string_lossy())
+        ));
     }
+    // What it is at when it is told to stop waits for another: see `Shell::give_up_runs`.
+    let ended = tokio::select! {
+        ended = async { if args.once { crew.make_what_waits().await } else { crew.work().await } } => ended,
+        stopped = super::serve::stopped() => stopped,
+    };
+    crew.stop().await;
+    ended
 }
 
-/// Makes what waits, whenever something does. Ends only with an error that waiting does not mend.
-async fn work(
-    engine: &Engine,
-    prover: &dyn Prover,
-    taking: &Taking,
-    caller: &Caller,
-    project: &ProjectRef,
-) -> Result<(), Failure> {
-    let mut head = 0;
-    loop {
-        let known = engine.head().await;
-        let pause = match engine.make_next_run(prover, taking, &caller.call(), project).await {
-            Ok(Next::Made(_)) => continue,
-            Ok(Next::Nothing { look_again }) => look_again.map_or(LOOK_SELDOM, |pause| pause.min(LOOK_SELDOM)),
-            Err(error) if error.kind != Kind::Permanent => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the queue of checks cannot be read");
-                tokio::time::sleep(LOOK_AGAIN).await;
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
-        head = known.unwrap_or(head);
-        // Whatever it was that changed: the next look says whether it matters.
-        let _ = tokio::time::timeout(pause, engine.changed(head)).await;
-    }
+/// How many checks are made at once where nobody says.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(limits::RUNNER_JOBS)
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=limits::RUNNER_JOBS).contains(number));
+    number.ok_or_else(|| format!("must be a number from 1 to {}", limits::RUNNER_JOBS))
 }
 
 /// Says on standard error what is done, and once for each run that nobody lets run.

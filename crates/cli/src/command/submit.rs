@@ -57,12 +57,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             None => vec![format!("{} {}", paint.good("handed in again"), names.of(submitted.item))],
         };
         lines.extend(submitted.entries.iter().map(|entry| format!("{} {entry}", paint.good("learned"))));
-        lines.push(paint.dim(match submitted.verification {
-            VerificationKind::None => "  nothing else is asked for",
-            VerificationKind::Manual => "  a person attests its checks: `docket check attest`",
-            VerificationKind::Command => "  its checks wait for a runner in this work tree: `docket runner`",
-            VerificationKind::GithubPr => "  it waits for its pull request to be merged: `docket runner` looks",
-        }));
+        lines.push(paint.dim(waits_for(submitted.verification)));
         if !submitted.unapproved.is_empty() {
             let places: Vec<String> = submitted.unapproved.iter().map(usize::to_string).collect();
             let key = names.key(submitted.item).map(|key| key.to_string()).unwrap_or_default();
@@ -74,4 +69,14 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         }
         lines
     })
+}
+
+/// What work that was handed in waits for.
+pub(super) fn waits_for(verification: VerificationKind) -> &'static str {
+    match verification {
+        VerificationKind::None => "  nothing else is asked for",
+        VerificationKind::Manual => "  a person attests its checks: `docket check attest`",
+        VerificationKind::Command => "  its checks wait for a runner in this work tree: `docket runner`",
+        VerificationKind::GithubPr => "  it waits for its pull request to be merged: `docket runner` looks",
+    }
 }

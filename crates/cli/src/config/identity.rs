@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use docket_core::limits::Lowered;
 use docket_identity::{Algorithm, ClaimNames, JwksSettings, Rate, TokenSettings};
 
 use super::node::{ConfigError, Field, Settings};
@@ -34,6 +35,7 @@ pub(super) fn limits(field: &Field<'_>, config: &mut Configuration) -> Result<()
     if let Some(field) = settings.get("knowledge_stored") {
         config.knowledge_stored = Some(within(&field, 0, u32::MAX)?.into());
     }
+    config.limits = Some(lowered(&mut settings)?);
     let (burst, per_second) = (settings.get("burst"), settings.get("per_second"));
     if burst.is_some() || per_second.is_some() {
         let mut rate = Rate { burst: 200, per_second: 50.0 };
@@ -46,6 +48,38 @@ pub(super) fn limits(field: &Field<'_>, config: &mut Configuration) -> Result<()
         config.rate = Some(rate);
     }
     settings.finish()
+}
+
+/// Limits of texts and calls, each at most what it is where nothing is said.
+fn lowered(settings: &mut Settings<'_>) -> Result<Lowered, ConfigError> {
+    let mut limits = Lowered::NOT;
+    for (name, limit) in [
+        ("title_bytes", &mut limits.title_bytes),
+        ("text_bytes", &mut limits.text_bytes),
+        ("batch", &mut limits.batch),
+        ("tags", &mut limits.tags),
+        ("page", &mut limits.page),
+    ] {
+        if let Some(field) = settings.get(name) {
+            *limit = lower(&field, u32::try_from(*limit).unwrap_or(u32::MAX))? as usize;
+        }
+    }
+    if let Some(field) = settings.get("lease_seconds") {
+        limits.lease_seconds = lower(&field, limits.lease_seconds)?;
+    }
+    if let Some(field) = settings.get("wait_ms") {
+        limits.wait_ms = lower(&field, u32::try_from(limits.wait_ms).unwrap_or(u32::MAX))?.into();
+    }
+    Ok(limits)
+}
+
+/// A number that may be lower than the limit of Docket's, and not higher.
+fn lower(field: &Field<'_>, most: u32) -> Result<u32, ConfigError> {
+    let number: u32 = field.number()?;
+    if number > most {
+        return Err(field.error(format!("may be lowered and not raised: it must be from 1 to {most}")));
+    }
+    within(field, 1, most)
 }
 
 /// Where keys come from and what tokens signed with them must say. The caller finishes the section.

@@ -22,6 +22,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use docket_core::limits::Lowered;
 use docket_core::model::{DegradedMode, KeyPrefix, Name, Slug, Title, Trigger};
 use docket_core::workflow::{
     Lifecycle, RankBy, ReviewPhase, Schemas, Status, Transitions, WaitsWhen, WhenFailed, Workflow,
@@ -75,6 +76,8 @@ pub(crate) struct Configuration {
     pub(crate) runner: runner::RunnerSettings,
     /// How often a caller over the network may call.
     pub(crate) rate: Option<Rate>,
+    /// Limits that are lower than they might be.
+    pub(crate) limits: Option<Lowered>,
     /// How many entries of knowledge the database may hold.
     pub(crate) knowledge_stored: Option<u64>,
     pub(crate) embedder: embedder::EmbedderSettings,

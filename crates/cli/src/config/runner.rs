@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use docket_core::checks::Allowed;
-use docket_core::{Invalid, Reason, echo};
+use docket_core::{Invalid, Reason, echo, limits};
 use reqwest::Url;
 
 use super::node::{ConfigError, Field};
@@ -13,6 +13,12 @@ use super::node::{ConfigError, Field};
 pub(crate) struct RunnerSettings {
     /// The repository or worktree; where the program was started, where nothing is said.
     pub(crate) repository: Option<PathBuf>,
+    /// Whether `docket runner` makes checks in the work trees that are linked to it, too.
+    pub(crate) worktrees: bool,
+    /// How many checks `docket runner` makes at once, at the most; as many as there are cores, where nothing is said.
+    pub(crate) jobs: Option<usize>,
+    /// How many commands run at once in one work tree; one, where nothing is said.
+    pub(crate) jobs_per_worktree: Option<usize>,
     /// What may run though nobody approved it.
     pub(crate) allow: Allowed,
     /// Variables that commands find in their environment, beside the usual ones.
@@ -30,6 +36,15 @@ pub(super) fn read(field: &Field<'_>, folder: &Path) -> Result<RunnerSettings, C
     let mut runner = RunnerSettings::default();
     if let Some(field) = settings.get("repository") {
         runner.repository = Some(folder.join(field.text()?));
+    }
+    if let Some(field) = settings.get("worktrees") {
+        runner.worktrees = field.flag()?;
+    }
+    if let Some(field) = settings.get("jobs") {
+        runner.jobs = Some(jobs(&field)?);
+    }
+    if let Some(field) = settings.get("jobs_per_worktree") {
+        runner.jobs_per_worktree = Some(jobs(&field)?);
     }
     if let Some(field) = settings.get("allow") {
         runner.allow = allow(&field)?;
@@ -50,6 +65,14 @@ pub(super) fn read(field: &Field<'_>, folder: &Path) -> Result<RunnerSettings, C
     }
     settings.finish()?;
     Ok(runner)
+}
+
+fn jobs(field: &Field<'_>) -> Result<usize, ConfigError> {
+    let number: usize = field.number()?;
+    if (1..=limits::RUNNER_JOBS).contains(&number) {
+        return Ok(number);
+    }
+    Err(field.error(format!("must be from 1 to {}, not {number}", limits::RUNNER_JOBS)))
 }
 
 fn allow(field: &Field<'_>) -> Result<Allowed, ConfigError> {

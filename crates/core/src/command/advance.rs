@@ -6,7 +6,6 @@ use super::{caller, check_batch, check_version, may_close};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, move_item};
 use crate::error::{Error, Refusal};
-use crate::limits;
 use crate::model::{Attribution, Fence, Item, ItemId, ItemRef, Name, Outcome, Role, Text, Trigger};
 use crate::store::{Around, EdgeReach, NoteReach, ProjectRef, Scope, Slice};
 use crate::workflow::{ExpectedNote, Guide, Target};
@@ -173,7 +172,7 @@ impl Command for Advance {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Advanced>, Error> {
-        check_batch("transitions", self.moves.len(), limits::BATCH)?;
+        check_batch("transitions", self.moves.len(), call.access.limits.batch)?;
         let mut draft = Draft::new(call, seen);
         let mut results = Vec::with_capacity(self.moves.len());
         for request in &self.moves {

@@ -80,7 +80,7 @@ impl Command for Ask {
             text: self.text.clone(),
             options: self.options.clone(),
             state: QuestionState::Open,
-            asked_by: call.holder()?.clone(),
+            asked_by: call.actor()?.clone(),
             asked_at: draft.now,
             answer: None,
             ended_by: None,
@@ -144,7 +144,7 @@ impl Command for EndQuestion {
             let message = format!("the question was {what} already");
             return Err(Error::conflict(Reason::QuestionClosed, message));
         }
-        if self.answer.is_some() && is_agent(call) && question.asked_by == *call.holder()? {
+        if self.answer.is_some() && is_agent(call) && question.asked_by == *call.actor()? {
             let message = "whoever asked does not answer: somebody else does, or the question is taken back";
             return Err(Error::new(Kind::Permanent, Code::Forbidden, Reason::NotYours, message));
         }
@@ -157,7 +157,7 @@ impl Command for EndQuestion {
         let ended = Question {
             state: if self.answer.is_some() { QuestionState::Answered } else { QuestionState::Cancelled },
             answer: self.answer.clone(),
-            ended_by: Some(call.holder()?.clone()),
+            ended_by: Some(call.actor()?.clone()),
             ended_at: Some(draft.now),
             ..question.clone()
         };

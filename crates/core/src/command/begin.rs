@@ -71,13 +71,13 @@ impl Command for Begin {
             project: self.project.clone(),
             items: vec![self.item.clone()],
             around: around(),
-            held_by: call.holder().ok().cloned().into_iter().collect(),
+            held_by: call.holder().into_iter().collect(),
             ..Scope::default()
         }
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Begun>, Error> {
-        let holder = call.holder()?.clone();
+        let holder = call.holder()?;
         let mut draft = Draft::new(call, seen);
         let item = seen.resolve(&self.item)?.clone();
         let begun = begin(&mut draft, &item, &holder, self.ttl)?;
@@ -130,7 +130,7 @@ pub(super) fn start(draft: &mut Draft<'_>, before: &Item, holder: &Name) -> Resu
         return Ok(stays(Vec::new()));
     }
     let target = Target::Trigger(Trigger::Start);
-    let caller = Caller { holder, stated: true, fence: None };
+    let caller = Caller { holder: holder.clone(), stated: true, fence: None };
     match move_item(draft, before.id, &target, caller, None, None)? {
         Ok(moved) => Ok(Started {
             from_status: moved.from_status,

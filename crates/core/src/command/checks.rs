@@ -194,7 +194,7 @@ fn forget_unproved(brief: &mut Brief) {
 
 impl SetChecks {
     fn revised(&self, call: &Call, before: &Brief) -> Result<Vec<Check>, Error> {
-        let author = call.holder()?;
+        let author = call.actor()?;
         revised(&self.checks, before, author, self.authority)
     }
 }
@@ -325,7 +325,7 @@ impl Command for ApproveChecks {
         if is_agent(call) {
             return forbidden("only a person lets a command run: the caller acts as an agent");
         }
-        let by = call.holder()?.clone();
+        let by = call.actor()?.clone();
         let mut brief = draft.brief(id).cloned().unwrap_or_default();
         let places = places(&self.only, &brief.checks, "only")?;
         let runs = |index: &&usize| brief.checks.get(**index).is_some_and(|check| check.kind.is_runnable());
@@ -390,7 +390,7 @@ impl Command for Attest {
             definition: check.definition(),
             tree: self.tree.clone(),
             at: draft.now,
-            by: call.holder()?.clone(),
+            by: call.actor()?.clone(),
             asked_by: None,
             run: None,
             note: self.note.clone(),

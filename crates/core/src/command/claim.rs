@@ -8,7 +8,6 @@ use serde_json::Map;
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Code, Error, Kind, Reason};
-use crate::limits;
 use crate::model::{Claim as Lease, Fence, Item, ItemId, ItemRef, Name, Ttl, Verb};
 use crate::plant::{Bug, planted};
 use crate::store::{ProjectRef, Scope, Slice};
@@ -159,7 +158,7 @@ impl Command for Claim {
         items.extend(self.releases.iter().cloned());
         items.sort_unstable();
         items.dedup();
-        let held_by = call.holder().ok().filter(|_| !self.claims.is_empty()).cloned().into_iter().collect();
+        let held_by = call.holder().ok().filter(|_| !self.claims.is_empty()).into_iter().collect();
         Scope { project: self.project.clone(), items, held_by, ..Scope::default() }
     }
 
@@ -167,13 +166,12 @@ impl Command for Claim {
         if self.claims.is_empty() && self.releases.is_empty() {
             return Err(Error::validation(Reason::TooFew, "at least one claim or release is needed"));
         }
-        if self.claims.len() + self.releases.len() > limits::BATCH {
-            return Err(Error::validation(
-                Reason::BatchTooLarge,
-                format!("claims and releases must be at most {}", limits::BATCH),
-            ));
+        let most = call.access.limits.batch;
+        if self.claims.len() + self.releases.len() > most {
+            let message = format!("claims and releases must be at most {most}");
+            return Err(Error::validation(Reason::BatchTooLarge, message));
         }
-        let holder = call.holder()?.clone();
+        let holder = call.holder()?;
         let mut draft = Draft::new(call, seen);
         let wanted = self.claims.iter().filter_map(|request| seen.resolve(&request.item).ok());
         let wanted: BTreeSet<ItemId> = wanted.map(|item| item.id).collect();
@@ -234,11 +232,21 @@ impl Claim {
     }
 }
 
+/// As long as a lease was given for, cut to what may be given now: nobody loses work for a limit that was lowered meanwhile.
+pub(super) fn as_before(draft: &Draft<'_>, claim: &Lease) -> Option<Ttl> {
+    Ttl::parse(i64::from(claim.ttl_seconds.min(draft.call.access.limits.lease_seconds))).ok()
+}
+
 /// Places or extends a claim that nothing stands in the way of.
 pub(super) fn place(draft: &mut Draft<'_>, id: ItemId, holder: &Name, ttl: Option<Ttl>) -> Result<Held, Error> {
     let item = draft.expect(id)?;
     let project = draft.project_of(item)?;
-    let ttl_seconds = ttl.map_or(project.workflow.claims.ttl_seconds, Ttl::seconds);
+    let most = draft.call.access.limits.lease_seconds;
+    if let Some(asked) = ttl.filter(|ttl| ttl.seconds() > most) {
+        let message = format!("a lease must be at most {most} seconds, not {}", asked.seconds());
+        return Err(Error::validation(Reason::BadTtl, message).at("ttlSeconds"));
+    }
+    let ttl_seconds = ttl.map_or(project.workflow.claims.ttl_seconds.min(most), Ttl::seconds);
     let now = draft.now;
     let mine = item.claim.as_ref().filter(|claim| claim.holder == *holder);
     let same_hands = mine.is_some();

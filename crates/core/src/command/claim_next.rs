@@ -93,7 +93,7 @@ impl Command for ClaimNext {
             project: self.project.clone(),
             candidates: named.is_empty().then(|| self.candidates(None, None, None, 0)),
             items: named,
-            held_by: call.holder().ok().cloned().into_iter().collect(),
+            held_by: call.holder().into_iter().collect(),
             busy: true,
             ..Scope::default()
         }
@@ -110,14 +110,14 @@ impl Command for ClaimNext {
             ..Scope::default()
         };
         if let Some(chosen) = self.chosen(seen) {
-            return self.hand_out(call, seen, chosen, holder, 0);
+            return self.hand_out(call, seen, chosen, &holder, 0);
         }
         if seen.looks == 0 && (parent.is_some() || under.is_some()) {
             return Ok(Decision::Look(Box::new(look(None))));
         }
         let mut candidates = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).enumerate();
         let Some((place_in_line, chosen)) =
-            candidates.find(|(_, item)| suits(item, &self.wanted.capabilities, Some(holder), seen))
+            candidates.find(|(_, item)| suits(item, &self.wanted.capabilities, Some(&holder), seen))
         else {
             let last = seen.candidates.rows.last().and_then(|id| seen.items.get(id));
             if seen.candidates.truncated && seen.looks + 2 < limits::LOOK_ROUNDS {
@@ -133,7 +133,7 @@ impl Command for ClaimNext {
             let around = begin::around();
             return Ok(Decision::Look(Box::new(Scope { items, around, ..Scope::default() })));
         }
-        self.hand_out(call, seen, chosen, holder, seen.passed_over + place_in_line)
+        self.hand_out(call, seen, chosen, &holder, seen.passed_over + place_in_line)
     }
 }
 

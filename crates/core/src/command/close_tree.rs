@@ -186,7 +186,7 @@ impl CloseTree {
                 Ok(set)
             }
             What::Items(items) => {
-                check_batch("itemIds", items.len(), limits::BATCH)?;
+                check_batch("itemIds", items.len(), draft.call.access.limits.batch)?;
                 let mut set = Vec::with_capacity(items.len());
                 for item in items {
                     let id = draft.seen.resolve(item)?.id;

@@ -69,7 +69,7 @@ impl Command for Complete {
         let id = item.id;
         // Who handed it over for review and nobody has taken it since may still say what came of it.
         let holder = call.holder()?;
-        let last = item.role == Role::Review && item.claim.as_ref().is_some_and(|claim| claim.holder == *holder);
+        let last = item.role == Role::Review && item.claim.as_ref().is_some_and(|claim| claim.holder == holder);
         if !last {
             must_hold(&draft, item)?;
         }

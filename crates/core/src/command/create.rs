@@ -11,7 +11,6 @@ use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::Waits;
-use crate::limits;
 use crate::model::{Attribution, Edge, EdgeKind, Item, ItemId, ItemRef, Key, Name, Note, NoteId, Project, Role, Text};
 use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
 use crate::workflow::ExpectedNote;
@@ -136,11 +135,12 @@ impl Command for Create {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Created>, Error> {
-        check_batch("items", self.items.len(), limits::BATCH.max(1))?;
-        if self.edges.len() > limits::BATCH * 4 || self.notes.len() > limits::BATCH * 4 {
+        check_batch("items", self.items.len(), call.access.limits.batch)?;
+        let most = call.access.limits.batch * 4;
+        if self.edges.len() > most || self.notes.len() > most {
             return Err(Error::validation(
                 Reason::BatchTooLarge,
-                format!("edges and notes must be at most {} each", limits::BATCH * 4),
+                format!("edges and notes must be at most {most} each"),
             ));
         }
         let project = seen.selected_project()?;

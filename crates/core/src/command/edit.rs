@@ -171,7 +171,7 @@ impl Command for Edit {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Edited>, Error> {
-        check_batch("items", self.patches.len(), limits::BATCH)?;
+        check_batch("items", self.patches.len(), call.access.limits.batch)?;
         if seen.looks == 0 && self.moves() {
             // Only what moves takes its subtree along; the new parent's may be large.
             let moved =

@@ -1,18 +1,22 @@
-//! Ends a piece of work in one go: the last comment, links, the agent's own verification, and the move.
+//! Ends a piece of work in one go: the last comment, links, the agent's own verification, and the move. What has checks is handed in.
 
 use serde::{Deserialize, Serialize};
 
 use super::advance::{Applied, MoveRequest, MoveResult, advance};
+use super::guard;
 use super::knowledge::{Learning, check_learnings, learn};
 use super::remark::{NewLink, add};
+use super::run::around;
+use super::submit::have_shown;
 use super::verify::{Proof, take_proofs};
-use super::{guard, may_close};
 use crate::access::{Needs, Profile, Reach};
 use crate::contract::{Verdict, verdict};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason, Refusal};
-use crate::model::{Authority, CommentId, EntryId, Fence, ItemId, ItemRef, LinkId, Role, Text, Trigger, Verb};
-use crate::store::{Around, ChangeSet, EdgeReach, KnowledgeReach, NoteReach, ProjectRef, Scope, Slice};
+use crate::model::{
+    Authority, CommentId, EntryId, Fence, ItemId, ItemRef, LinkId, Role, Run, Text, Trigger, Verb, VerificationKind,
+};
+use crate::store::{Around, ChangeSet, KnowledgeReach, ProjectRef, Scope, Slice};
 use crate::workflow::Target;
 
 /// Ends a piece of work, or says what would become of it.
@@ -31,7 +35,7 @@ pub struct Finish {
     /// What was learned by it: each becomes an entry of the knowledge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnings: Vec<Learning>,
-    /// Where it goes; on, where nothing is said.
+    /// Where it goes. Where nothing is said it goes on, and what must still be shown is handed in by it.
     pub target: Option<Target>,
     /// The fence of the caller's claim.
     pub fence: Option<Fence>,
@@ -65,6 +69,27 @@ pub struct Finished {
     /// The entries that were kept of what was learned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<EntryId>,
+    /// That it was handed in: it closes when what its checks ask for is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_in: Option<Box<Pending>>,
+}
+
+/// What work that was handed in waits for.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pending {
+    /// What is asked for before it counts as done.
+    pub verification: VerificationKind,
+    /// About how long until that is known, in seconds; nothing where a person decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eta_seconds: Option<u32>,
+    /// The runs that wait for a runner.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<Run>,
+    /// The checks that a runner waits with until somebody lets them run: by their places.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unapproved: Vec<usize>,
 }
 
 impl Command for Finish {
@@ -73,15 +98,7 @@ impl Command for Finish {
     const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
-        let around = Around {
-            ancestors: true,
-            open_children: Some(may_close(1)),
-            edges: EdgeReach::Shown,
-            notes: NoteReach::Heads,
-            briefs: true,
-            links: !self.links.is_empty(),
-            ..Around::default()
-        };
+        let around = Around { links: !self.links.is_empty(), ..around() };
         let knowledge = KnowledgeReach { count: !self.learnings.is_empty(), ..KnowledgeReach::default() };
         Scope { project: self.project.clone(), items: vec![self.item.clone()], around, knowledge, ..Scope::default() }
     }
@@ -108,18 +125,23 @@ impl Command for Finish {
         let (comment, links) = add(&mut draft, id, self.comment.as_ref(), &self.links)?;
         let target = self.target.clone().unwrap_or(Target::Trigger(Trigger::Start));
         let request = MoveRequest { fence: self.fence, ..MoveRequest::of(ItemRef::Id(id), target) };
-        let (moved, blockers) = match advance(&mut draft, id, &request)? {
+        let (mut moved, blockers) = match advance(&mut draft, id, &request)? {
             MoveResult::Applied(applied) => (Some(applied), Vec::new()),
             MoveResult::Refused(refused) if self.preview && !refused.error.refusals.is_empty() => {
                 (None, refused.error.refusals)
             }
             MoveResult::Refused(refused) => return Err(self.refused(refused.error)),
         };
+        let handed_in = self.hand_in(&mut draft, id)?.map(Box::new);
         // Its part is done: whoever reviews it need not wait until the lease runs out.
         let held = draft.expect(id)?;
-        if held.role == Role::Review && held.is_held_by(call.holder()?, draft.now) {
+        if held.role == Role::Review && held.is_held_by(&call.holder()?, draft.now) {
             draft.set_claim(id, None, false);
             draft.record(Verb::Released, id, None, serde_json::Map::new());
+        }
+        if let Some(moved) = &mut moved {
+            // What came after the move is part of it for whoever reads the answer.
+            moved.version = draft.expect(id)?.version;
         }
         let finished = Finished {
             item: id,
@@ -130,6 +152,7 @@ impl Command for Finish {
             comment: comment.filter(|_| !self.preview),
             links: if self.preview { Vec::new() } else { links },
             entries: if self.preview { Vec::new() } else { entries },
+            handed_in,
         };
         let changes = if self.preview { ChangeSet::default() } else { draft.finish() };
         Ok(Decision::done(changes, finished))
@@ -137,6 +160,23 @@ impl Command for Finish {
 }
 
 impl Finish {
+    /// Hands in what has come to review with checks on it, as by `Submit`: nobody need come back to close it. Whoever says where the
+    /// work goes moves it there, and no more.
+    fn hand_in(&self, draft: &mut Draft<'_>, id: ItemId) -> Result<Option<Pending>, Error> {
+        let verification = VerificationKind::of(draft.brief(id).map_or(&[][..], |brief| &brief.checks));
+        let reviewed = draft.expect(id)?.role == Role::Review;
+        if self.target.is_some() || !reviewed || verification == VerificationKind::None {
+            return Ok(None);
+        }
+        let mut runs = have_shown(draft, id)?;
+        if self.preview {
+            // They are not ordered by it.
+            runs.clear();
+        }
+        let unapproved = draft.brief(id).map(|brief| draft.call.allowed.barred(&brief.checks)).unwrap_or_default();
+        Ok(Some(Pending { verification, eta_seconds: verification.eta_seconds(), runs, unapproved }))
+    }
+
     /// A refusal in the caller's words: whoever finishes did not say what moves the item.
     fn refused(&self, error: Error) -> Error {
         match error.message.strip_prefix("start refused").filter(|_| self.target.is_none()) {

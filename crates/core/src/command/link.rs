@@ -8,7 +8,6 @@ use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
 use crate::graph::Waits;
-use crate::limits;
 use crate::model::{Edge, EdgeKind, ItemRef, Role};
 use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
 
@@ -58,7 +57,7 @@ impl Command for Link {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Linked>, Error> {
-        check_batch("dependencies", self.edges.len(), limits::BATCH * 4)?;
+        check_batch("dependencies", self.edges.len(), call.access.limits.batch * 4)?;
         let mut draft = Draft::new(call, seen);
         if let Some(holding) = &self.holding {
             holding.check(&mut draft)?;

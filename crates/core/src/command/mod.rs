@@ -31,7 +31,9 @@ mod remove;
 mod renew;
 mod run;
 mod run_end;
+mod sealing_key;
 mod session;
+mod settings;
 mod submit;
 mod take;
 mod unlink;
@@ -49,7 +51,7 @@ pub use close_tree::{CloseOutcome, CloseResult, CloseTree, TreeClosed, What};
 pub use complete::{Complete, Completed};
 pub use create::{Create, Created, CreatedItem, CreatedNote, End, NewEdge, NewNote};
 pub use edit::{Change, Edit, Edited, Patch};
-pub use finish::{Finish, Finished};
+pub use finish::{Finish, Finished, Pending};
 pub use holding::Holding;
 pub use import::{Import, Imported};
 pub use import_markdown::{ImportMarkdown, ImportedItem, MarkdownImported};
@@ -70,7 +72,9 @@ pub use remove::{Remove, Removed, RemovedItem};
 pub use renew::{Renew, Renewed};
 pub use run::{CancelRun, OrderRuns, RunsOrdered, RunsSet, TakeRun};
 pub use run_end::{EndRun, Report};
+pub use sealing_key::{Sealing, SealingKey};
 pub use session::{Beat, BeginSession, CancelSession, FinishSession, Heartbeat, SessionBegun, SessionEnded};
+pub use settings::SetSettings;
 pub use submit::{Submit, Submitted};
 pub use take::{Take, Taken};
 pub use unlink::{Unlink, Unlinked};
@@ -107,7 +111,7 @@ fn check_version(item: &Item, expected: Option<u64>) -> Result<(), Error> {
 }
 
 /// The caller of one entry of a batch: the entry's own actor, else the call's.
-fn caller<'c>(call: &'c Call, by: Option<&'c Attribution>, fence: Option<Fence>) -> Result<Caller<'c>, Error> {
+fn caller(call: &Call, by: Option<&Attribution>, fence: Option<Fence>) -> Result<Caller, Error> {
     let stated = by.is_some() || call.by.is_some();
     Ok(Caller { holder: call.holder_of(by)?, stated, fence })
 }
@@ -115,10 +119,10 @@ fn caller<'c>(call: &'c Call, by: Option<&'c Attribution>, fence: Option<Fence>)
 /// Refuses a write on somebody else's item.
 fn guard(draft: &Draft<'_>, item: &Item, by: Option<&Attribution>, fence: Option<Fence>) -> Result<(), Error> {
     let caller = caller(draft.call, by, fence)?;
-    if !guards(draft.project_of(item)?.workflow.claims, caller) {
+    if !guards(draft.project_of(item)?.workflow.claims, &caller) {
         return Ok(());
     }
-    check_owner(item, caller, draft.now)
+    check_owner(item, &caller, draft.now)
 }
 
 /// Extends the lease of a holder who wrote, and records it with what was written.
@@ -126,7 +130,7 @@ fn keep_lease(draft: &mut Draft<'_>, id: ItemId, by: Option<&Attribution>) -> Re
     let Some(item) = draft.item(id) else { return Ok(false) };
     let project = draft.project_of(item)?;
     let holder = draft.call.holder_of(by)?;
-    let Some(claim) = renew(project.workflow.claims, item, holder, draft.now) else { return Ok(false) };
+    let Some(claim) = renew(project.workflow.claims, item, &holder, draft.now) else { return Ok(false) };
     draft.set_claim(id, Some(claim), false);
     Ok(true)
 }

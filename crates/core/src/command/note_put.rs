@@ -8,7 +8,6 @@ use super::{check_batch, guard, keep_lease_recorded};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
-use crate::limits;
 use crate::model::{Attribution, Fence, ItemId, ItemRef, Name, Note, NoteId, Role, Text};
 use crate::plant::{Bug, planted};
 use crate::store::{Around, NoteReach, ProjectRef, Scope, Slice};
@@ -89,7 +88,7 @@ impl Command for PutNotes {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<NotesPut>, Error> {
-        check_batch("notes", self.notes.len(), limits::BATCH)?;
+        check_batch("notes", self.notes.len(), call.access.limits.batch)?;
         let mut draft = Draft::new(call, seen);
         let mut notes = Vec::with_capacity(self.notes.len());
         for note in &self.notes {

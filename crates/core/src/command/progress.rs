@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-use super::claim::place;
+use super::claim::{as_before, place};
 use super::remark::add;
 use super::run::around;
 use super::submit::{have_shown, into_review, step};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Code, Error, Kind, Reason};
-use crate::model::{Claim, CommentId, Item, ItemId, ItemRef, Role, Run, Text, Timestamp, Ttl, Verb, VerificationKind};
+use crate::model::{Claim, CommentId, Item, ItemId, ItemRef, Role, Run, Text, Timestamp, Verb, VerificationKind};
 use crate::store::{ProjectRef, Scope, Slice};
 use crate::workflow::Target;
 
@@ -105,7 +105,7 @@ impl Command for Progress {
 
 /// Refuses whoever does not hold an item that is open. What is over is told as such: nobody holds it any more.
 pub(super) fn must_hold(draft: &Draft<'_>, item: &Item) -> Result<(), Error> {
-    if !item.role.is_open() || item.is_held_by(draft.call.holder()?, draft.now) {
+    if !item.role.is_open() || item.is_held_by(&draft.call.holder()?, draft.now) {
         return Ok(());
     }
     let message = "the item is not claimed by the caller: claim it first";
@@ -124,10 +124,10 @@ fn end_lease(draft: &mut Draft<'_>, id: ItemId) -> Result<(), Error> {
 
 /// Extends the lease by as long as it was given for, if it still runs.
 fn renew(draft: &mut Draft<'_>, id: ItemId) -> Result<(), Error> {
-    let holder = draft.call.holder()?.clone();
+    let holder = draft.call.holder()?;
     let item = draft.expect(id)?;
     let Some(claim) = item.live_claim(draft.now).filter(|claim| claim.holder == holder) else { return Ok(()) };
-    let ttl = Ttl::parse(i64::from(claim.ttl_seconds)).ok();
+    let ttl = as_before(draft, claim);
     place(draft, id, &holder, ttl)?;
     Ok(())
 }

@@ -148,7 +148,7 @@ impl SetProject {
 }
 
 /// A workflow may not change under items in a way that would leave one without a place or with a wrong rank.
-fn keeps_items(before: &Workflow, after: &Workflow) -> Result<(), Error> {
+pub(super) fn keeps_items(before: &Workflow, after: &Workflow) -> Result<(), Error> {
     for status in &before.statuses {
         if after.status(&status.name) != Some(status) {
             return Err(Error::conflict(

@@ -105,7 +105,7 @@ pub(super) fn add(
     comment: Option<&Text>,
     links: &[NewLink],
 ) -> Result<(Option<CommentId>, Vec<LinkId>), Error> {
-    let author = draft.call.holder()?.clone();
+    let author = draft.call.actor()?.clone();
     if comment.is_some_and(Text::is_blank) {
         return Err(Error::validation(Reason::Blank, "must not be blank").at("comment"));
     }
@@ -156,7 +156,7 @@ impl Command for RemoveLinks {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<LinksRemoved>, Error> {
-        check_batch("links", self.links.len(), limits::BATCH)?;
+        check_batch("links", self.links.len(), call.access.limits.batch)?;
         let mut draft = Draft::new(call, seen);
         for id in &self.links {
             let Some(item) = seen.links.get(id).and_then(|link| seen.items.get(&link.item)) else {

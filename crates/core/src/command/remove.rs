@@ -64,7 +64,7 @@ impl Command for Remove {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Removed>, Error> {
-        check_batch("ids", self.items.len(), limits::BATCH)?;
+        check_batch("ids", self.items.len(), call.access.limits.batch)?;
         let mut draft = Draft::new(call, seen);
         let named = self.items.iter().filter_map(|item| seen.resolve(item).ok()).map(|item| item.id).collect();
         let mut gone: BTreeSet<ItemId> = BTreeSet::new();
@@ -116,7 +116,7 @@ impl Remove {
         }
         for each in beneath.iter().chain(std::iter::once(&id)) {
             let fence = self.fence.filter(|_| *each == id);
-            check_holder(draft.expect(*each)?, caller(draft.call, None, fence)?, draft.now)?;
+            check_holder(draft.expect(*each)?, &caller(draft.call, None, fence)?, draft.now)?;
         }
         for each in beneath.iter().rev().chain(std::iter::once(&id)) {
             draft.remove_item(*each, None);

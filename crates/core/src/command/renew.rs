@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::caller;
-use super::claim::{Held, place};
+use super::claim::{Held, as_before, place};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
@@ -49,15 +49,15 @@ impl Command for Renew {
         let mut draft = Draft::new(call, seen);
         let item = seen.resolve(&self.item)?;
         let id = item.id;
-        check_holder(item, caller(call, None, self.fence)?, draft.now)?;
+        check_holder(item, &caller(call, None, self.fence)?, draft.now)?;
         let holder = call.holder()?;
         // A lease that has run out is not brought back: somebody may have been told that the item is free.
-        let Some(claim) = item.live_claim(draft.now).filter(|claim| claim.holder == *holder) else {
+        let Some(claim) = item.live_claim(draft.now).filter(|claim| claim.holder == holder) else {
             let message = "the caller holds no live claim on the item: start work on it again";
             return Err(Error { contended_item: Some(id), ..Error::conflict(Reason::ClaimLost, message) });
         };
-        let ttl = self.ttl.or_else(|| Ttl::parse(i64::from(claim.ttl_seconds)).ok());
-        let held = place(&mut draft, id, holder, ttl)?;
+        let ttl = self.ttl.or_else(|| as_before(&draft, claim));
+        let held = place(&mut draft, id, &holder, ttl)?;
         let version = draft.expect(id)?.version;
         Ok(Decision::done(draft.finish(), Renewed { held, version }))
     }

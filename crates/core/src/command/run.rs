@@ -130,7 +130,8 @@ impl Command for OrderRuns {
         let mut draft = Draft::new(call, seen);
         let id = seen.resolve(&self.item)?.id;
         let checks = draft.brief(id).map(|brief| brief.checks.clone()).unwrap_or_default();
-        let by = call.holder()?.clone();
+        let is_handed_in = draft.brief(id).is_some_and(|brief| brief.closes_when_shown);
+        let by = call.actor()?.clone();
         let (mut barred, mut runs, mut fresh, mut taken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut before = 0;
         for index in places(&self.only, &checks, "only")? {
@@ -144,7 +145,6 @@ impl Command for OrderRuns {
             }
             let open = open_run(seen, id, check);
             let waits = open.is_none_or(|open| open.state_at(draft.now) != RunState::Running);
-            let is_new = open.is_none();
             let mut run = match open {
                 Some(open) => open.clone(),
                 None => ordered(&mut draft, id, index, check, &by)?,
@@ -154,11 +154,18 @@ impl Command for OrderRuns {
                 before = start(&mut run, runner, draft.now, before);
                 // Whoever asks for it here wants to know of what is here.
                 run.place.clone_from(&call.place);
+            } else if let Some(place) = call.place.as_ref().filter(|place| waits && run.place.as_ref() != Some(place)) {
+                // What was handed in is shown by the work tree that it was handed in from, whoever asks for it once more.
+                if open.is_none() || !is_handed_in {
+                    run.place = Some(place.clone());
+                    run.declined.clear();
+                }
             }
-            if is_new {
-                fresh.push(run.clone());
-            } else if open != Some(&run) {
-                taken.push(run.clone());
+            let goes_on = self.runner.is_some();
+            match open {
+                Some(open) if *open == run => {}
+                Some(_) if goes_on => taken.push(run.clone()),
+                Some(_) | None => fresh.push(run.clone()),
             }
             runs.push(run);
         }
@@ -217,7 +224,7 @@ fn ordered(draft: &mut Draft<'_>, item: ItemId, index: usize, check: &Check, by:
 /// handed in from, and what waits is looked at now.
 pub(super) fn order_all(draft: &mut Draft<'_>, id: ItemId) -> Result<Vec<Run>, Error> {
     let brief = draft.brief(id).cloned().unwrap_or_default();
-    let by = draft.call.holder()?.clone();
+    let by = draft.call.actor()?.clone();
     let (mut runs, mut fresh) = (Vec::new(), Vec::new());
     for (index, check) in brief.checks.iter().enumerate().filter(|(_, check)| check.kind.is_runnable()) {
         let open = open_run(draft.seen, id, check);
@@ -319,6 +326,9 @@ impl Command for TakeRun {
         start(&mut run, &self.runner, draft.now, 0);
         if self.taking == Taking::Asked {
             run.place.clone_from(&call.place);
+        } else if let Some(place) = self.taking.place_of(&run) {
+            // Whoever ordered it may have named the folder alone.
+            run.place = Some(place.clone());
         }
         Ok(one(draft, Verb::RunTaken, run))
     }

@@ -89,7 +89,7 @@ impl Command for Submit {
         let entries = learn(&mut draft, id, &self.learnings)?;
         let (comment, _) = add(&mut draft, id, self.output.as_ref(), &[])?;
         let HandedIn { verification, runs, moved } = hand_in(&mut draft, id, self.fence)?;
-        if verification != VerificationKind::None && draft.expect(id)?.is_held_by(call.holder()?, draft.now) {
+        if verification != VerificationKind::None && draft.expect(id)?.is_held_by(&call.holder()?, draft.now) {
             // Its part is done: whoever shows or reviews it need not wait until the lease runs out.
             draft.set_claim(id, None, false);
             draft.record(Verb::Released, id, None, Map::new());

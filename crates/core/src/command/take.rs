@@ -51,7 +51,7 @@ impl Command for Take {
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Taken>, Error> {
         let mut draft = Draft::new(call, seen);
-        let holder = call.holder()?.clone();
+        let holder = call.holder()?;
         let item = seen.resolve(&self.item)?;
         let at = draft.now;
         if let Some(claim) = item.live_claim(at).filter(|claim| claim.holder == holder).cloned() {
@@ -60,7 +60,7 @@ impl Command for Take {
         }
         let command = self.claim();
         let mut placed: BTreeSet<ItemId> = BTreeSet::new();
-        let request = ClaimRequest { item: ItemRef::Id(item.id), ttl: self.ttl };
+        let request = ClaimRequest { item: self.item.clone(), ttl: self.ttl };
         let result = command.claim(&mut draft, &request, &holder, &mut placed)?;
         if let Some(error) = result.outcome.refusal(&self.item.to_string()) {
             return Err(Error { contended_item: Some(item.id), ..error });

@@ -89,7 +89,7 @@ pub(super) fn take_proofs(
     check_batch("criteria", proofs.len(), limits::CRITERIA)?;
     check_authority(draft.call, authority)?;
     let mut brief = draft.brief(id).cloned().unwrap_or_default();
-    let by = draft.call.holder()?.clone();
+    let by = draft.call.actor()?.clone();
     let mut changed: Vec<CriterionId> = Vec::with_capacity(proofs.len());
     for (index, proof) in proofs.iter().enumerate() {
         let field = format!("criteria[{index}]");

@@ -67,17 +67,39 @@ impl Call {
         Self { access, ..Self::new(reader, 0) }
     }
 
-    /// The identity that may hold claims: the stated actor, else the principal where the policy does not ask for a proof.
-    pub fn holder(&self) -> Result<&Name, Error> {
+    /// Who acts, by name: the stated actor, else the principal where the policy does not ask for a proof.
+    pub fn actor(&self) -> Result<&Name, Error> {
+        match &self.by {
+            Some(who) => self.policy.trusted(who),
+            None => self.policy.unnamed(&self.principal),
+        }
+    }
+
+    /// The identity that may hold claims: whoever acts, as known to the principal.
+    pub fn holder(&self) -> Result<Name, Error> {
         self.holder_of(self.by.as_ref())
     }
 
     /// The same for a part of a request that states an actor of its own.
-    pub fn holder_of<'a>(&'a self, by: Option<&'a Attribution>) -> Result<&'a Name, Error> {
-        match by.or(self.by.as_ref()) {
-            Some(who) => self.policy.trusted(who),
-            None => self.policy.unnamed(&self.principal),
-        }
+    pub fn holder_of(&self, by: Option<&Attribution>) -> Result<Name, Error> {
+        let Some(who) = by.or(self.by.as_ref()) else { return self.policy.unnamed(&self.principal).cloned() };
+        let actor = self.policy.trusted(who)?;
+        Ok(if self.access.is_shown() { actor.under(&self.principal) } else { actor.clone() })
+    }
+
+    /// A holder as this caller calls it: without the principal, where that is its own.
+    pub fn shown(&self, holder: Name) -> Name {
+        let plain = holder.as_str().strip_suffix(')').and_then(|text| text.strip_suffix(self.principal.as_str()));
+        let plain = plain.and_then(|text| text.strip_suffix(" (")).filter(|_| self.access.is_shown());
+        plain.and_then(|name| Name::parse(name).ok()).unwrap_or(holder)
+    }
+
+    /// Whom this caller means by the name of a holder: somebody known to its own principal, unless the name says itself to
+    /// whom, or is a principal's.
+    pub fn meant(&self, name: Name) -> Name {
+        let is_whole =
+            name.as_str().ends_with(')') || ["key:", "token:"].iter().any(|is| name.as_str().starts_with(is));
+        if is_whole || !self.access.is_shown() { name } else { name.under(&self.principal) }
     }
 
     /// The version that an item must have, for a caller who saw another before the checks of the item were made for this call:
@@ -104,7 +126,8 @@ impl Call {
         let request = self.request.clone()?;
         let requester = self.requester.as_ref().or(self.by.as_ref().map(|who| &who.actor.id));
         let principal = match requester {
-            Some(id) => Name::parse(&format!("{} {id}", self.principal)).unwrap_or_else(|_| id.clone()),
+            // Two principals share nothing, however long the names are that they state.
+            Some(id) => Name::parse(&format!("{} {id}", self.principal)).unwrap_or_else(|_| id.under(&self.principal)),
             None => self.principal.clone(),
         };
         Some(AnswerKey { principal, operation, request })
@@ -116,4 +139,24 @@ pub(crate) fn digest<C: Serialize>(command: &C) -> [u8; 32] {
     // A command is plain data: it always serialises; were it not to, no retry would be recognised as one.
     let bytes = serde_json::to_vec(command).unwrap_or_default();
     Sha256::digest(&bytes).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_principals_share_no_answers_however_long_the_name_is_that_they_state() {
+        let id = Name::parse(&"a".repeat(250)).expect("a name");
+        let key = |principal: &str| {
+            let call = Call {
+                requester: Some(id.clone()),
+                request: RequestId::parse("once").ok(),
+                ..Call::new(Name::parse(principal).expect("a name"), 1)
+            };
+            call.answer_key("claim").expect("it has a name").principal
+        };
+        assert_ne!(key("key:ci:1a2b3c4d"), key("key:ci:5e6f7a8b"));
+        assert_eq!(key("key:ci:1a2b3c4d"), key("key:ci:1a2b3c4d"));
+    }
 }

@@ -60,7 +60,7 @@ pub(crate) fn move_alone(
     draft: &mut Draft<'_>,
     id: ItemId,
     target: &Target,
-    caller: Caller<'_>,
+    caller: Caller,
 ) -> Result<Result<(), Vec<Refusal>>, Error> {
     Ok(step(draft, id, target, Some(caller), None, None, &mut Waiting::default())?.map(|_| ()))
 }
@@ -70,7 +70,7 @@ pub(crate) fn force_alone(
     draft: &mut Draft<'_>,
     id: ItemId,
     cancel: bool,
-    caller: Caller<'_>,
+    caller: Caller,
 ) -> Result<Result<(), Vec<Refusal>>, Error> {
     let item = draft.expect(id)?.clone();
     let project = draft.project_of(&item)?;
@@ -105,7 +105,7 @@ pub fn move_item(
     draft: &mut Draft<'_>,
     id: ItemId,
     target: &Target,
-    caller: Caller<'_>,
+    caller: Caller,
     by: Option<&Attribution>,
     summary: Option<&str>,
 ) -> Result<Result<Moved, Vec<Refusal>>, Error> {
@@ -125,7 +125,7 @@ fn move_for(
     draft: &mut Draft<'_>,
     id: ItemId,
     target: &Target,
-    caller: Option<Caller<'_>>,
+    caller: Option<Caller>,
     by: Option<&Attribution>,
     summary: Option<&str>,
 ) -> Result<Result<Moved, Vec<Refusal>>, Error> {
@@ -143,7 +143,7 @@ fn step(
     draft: &mut Draft<'_>,
     id: ItemId,
     target: &Target,
-    caller: Option<Caller<'_>>,
+    caller: Option<Caller>,
     by: Option<&Attribution>,
     summary: Option<&str>,
     waiting: &mut Waiting,
@@ -163,8 +163,8 @@ fn step(
     apply(draft, &item, found.to, found.trigger);
     let renewed = draft
         .item(id)
-        .zip(caller)
-        .and_then(|(item, caller)| renew(project.workflow.claims, item, caller.holder, draft.now));
+        .zip(attempt.caller.as_ref())
+        .and_then(|(item, caller)| renew(project.workflow.claims, item, &caller.holder, draft.now));
     if let Some(claim) = renewed {
         draft.set_claim(id, Some(claim), false);
     }

@@ -4,6 +4,7 @@ mod call;
 mod cascade;
 mod difference;
 mod draft;
+mod lowered;
 mod unit;
 
 use std::sync::Arc;
@@ -25,9 +26,10 @@ use crate::error::{Code, Error, Reason};
 use crate::knowledge::Library;
 use crate::limits;
 use crate::model::{ItemRef, Name};
+use crate::plant::{Bug, planted};
 use crate::prove::{Held, Listener, Runs, Silence};
 use crate::query::WaitingRoom;
-use crate::store::{ProjectRef, Store, StoreError};
+use crate::store::{ProjectRef, Scope, Store, StoreError};
 use unit::{CommandUnit, Outcome};
 
 /// The one door to the rules: every shell and every surface calls it.
@@ -41,6 +43,8 @@ pub struct Engine {
     pub(crate) library: Arc<Library>,
     /// Where checks are run, if they are.
     pub(crate) runs: Option<Runs>,
+    /// The work tree that the caller says it is in, where this process cannot see it.
+    pub(crate) said_place: Option<Name>,
     /// The runs that are being made, by whichever clone.
     pub(crate) held: Arc<Held>,
     /// Who is told while they run.
@@ -56,6 +60,7 @@ impl Engine {
             waiting: Arc::default(),
             library: Arc::default(),
             runs: None,
+            said_place: None,
             held: Arc::default(),
             listener: Arc::new(Silence),
         }
@@ -71,9 +76,9 @@ impl Engine {
         self.runs.as_ref().map_or(&Allowed::Nothing, Runs::allowed)
     }
 
-    /// The work tree that checks are run in by this process, if there is one.
+    /// The work tree that calls come from: the one that checks are run in by this process, else the one the caller names.
     pub(crate) fn place(&self) -> Option<&Name> {
-        self.runs.as_ref().and_then(Runs::place)
+        self.runs.as_ref().and_then(Runs::place).or(self.said_place.as_ref())
     }
 
     /// Runs a command: what it answers is durable, or it answers an error and nothing has changed.
@@ -138,6 +143,11 @@ impl Engine {
 
     pub(crate) async fn execute<C: Command>(&self, call: Call, command: Arc<C>) -> Result<C::Output, Error> {
         call.access.check(C::NEEDS)?;
+        if planted(Bug::RowsOneByOne) {
+            for item in command.scope(&call).items {
+                let _ = self.store.view(&Scope { items: vec![item], ..Scope::default() }).await;
+            }
+        }
         let (unit, outcome) = CommandUnit::new(call, command);
         let span = tracing::info_span!(
             target: crate::span::TARGET, "unit", otel.name = C::NAME, docket.operation = C::NAME, docket.outcome = tracing::field::Empty

@@ -19,7 +19,8 @@ use crate::store::{AnswerKey, ChangeSet, Scope, Slice, Step, StoredAnswer, Unit}
 pub enum Decision<T> {
     /// It must see more first.
     Look(Box<Scope>),
-    /// Persist the change set and answer. An empty change set persists nothing and burns no request id.
+    /// Persist the change set and answer. An empty change set persists nothing and burns no request id, unless the
+    /// command says otherwise.
     Done(Box<ChangeSet>, T),
 }
 
@@ -40,6 +41,9 @@ pub trait Command: Serialize + Send + Sync + 'static {
 
     /// Who may run it.
     const NEEDS: Needs;
+
+    /// Whether its answer is kept under the request id even where it changes no row.
+    const KEPT_ALONE: bool = false;
 
     /// What it must see, always bounded.
     fn scope(&self, call: &Call) -> Scope;
@@ -112,7 +116,7 @@ impl<C: Command> CommandUnit<C> {
 
     fn keep(&self, changes: &mut ChangeSet, answer: &C::Output, seen: &Slice) {
         let Some(key) = self.call.answer_key(C::NAME) else { return };
-        if *changes == ChangeSet::default() || planted(Bug::AnswersForgotten) {
+        if (*changes == ChangeSet::default() && !C::KEPT_ALONE) || planted(Bug::AnswersForgotten) {
             return;
         }
         if let Ok(answer) = serde_json::to_value(answer) {
@@ -161,6 +165,7 @@ pub(crate) fn decide<C: Command>(call: &Call, command: &C, seen: &Slice) -> Resu
     if let Decision::Done(changes, _) = &decision {
         call.access.check_changes(seen, changes)?;
         check_live(seen, changes)?;
+        super::lowered::check(&call.access.limits, seen, changes)?;
     }
     Ok(decision)
 }

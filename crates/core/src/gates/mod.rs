@@ -25,7 +25,7 @@ pub struct Attempt<'m> {
     /// Where the move leads, or why there is none.
     pub resolved: &'m Result<Move<'m>, NoMove>,
     /// Who asks; `None` for the engine's own cascades, which nobody owns.
-    pub caller: Option<Caller<'m>>,
+    pub caller: Option<Caller>,
 }
 
 impl Attempt<'_> {

@@ -7,10 +7,10 @@ use crate::model::{Claim, Fence, Item, Name, Timestamp};
 use crate::workflow::ClaimRules;
 
 /// Who wants to write.
-#[derive(Clone, Copy, Debug)]
-pub struct Caller<'c> {
+#[derive(Clone, Debug)]
+pub struct Caller {
     /// The identity that may hold claims.
-    pub holder: &'c Name,
+    pub holder: Name,
     /// Whether somebody said that they act, or it is only known who is connected.
     pub stated: bool,
     /// The fence the caller got with its claim, where it carries one.
@@ -19,7 +19,7 @@ pub struct Caller<'c> {
 
 /// The gate on moves: whoever moves a claimed item must hold it.
 pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal> {
-    let caller = attempt.caller?;
+    let caller = attempt.caller.as_ref()?;
     let project = draft.project_of(attempt.item).ok()?;
     if !guards(project.workflow.claims, caller) {
         return None;
@@ -29,7 +29,7 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
 
 /// The same rule for writes that are not moves. A writer who states no identity is let through on an item that is
 /// claimed: surfaces without a place for an actor would lock the holder itself out.
-pub fn check_owner(item: &Item, caller: Caller<'_>, now: Timestamp) -> Result<(), Error> {
+pub fn check_owner(item: &Item, caller: &Caller, now: Timestamp) -> Result<(), Error> {
     if !caller.stated && caller.fence.is_none() {
         return Ok(());
     }
@@ -37,7 +37,7 @@ pub fn check_owner(item: &Item, caller: Caller<'_>, now: Timestamp) -> Result<()
 }
 
 /// The same rule without that exception, for what cannot be taken back.
-pub fn check_holder(item: &Item, caller: Caller<'_>, now: Timestamp) -> Result<(), Error> {
+pub fn check_holder(item: &Item, caller: &Caller, now: Timestamp) -> Result<(), Error> {
     let Some(refusal) = refusal(item, caller, now) else { return Ok(()) };
     let reason = refusal.reason.unwrap_or(Reason::AlreadyClaimed);
     let (kind, code) = if reason == Reason::ForeignClaim {
@@ -56,7 +56,7 @@ pub fn check_holder(item: &Item, caller: Caller<'_>, now: Timestamp) -> Result<(
 
 /// Whether a claim keeps this caller out. Where it only says whose an item is, whoever carries a fence is held to it all the
 /// same: it asked to be.
-pub fn guards(rules: ClaimRules, caller: Caller<'_>) -> bool {
+pub fn guards(rules: ClaimRules, caller: &Caller) -> bool {
     rules.guarded || caller.fence.is_some()
 }
 
@@ -68,7 +68,7 @@ pub fn renew(rules: ClaimRules, item: &Item, holder: &Name, now: Timestamp) -> O
     (expires_at != claim.expires_at).then(|| Claim { expires_at, ..claim.clone() })
 }
 
-fn refusal(item: &Item, caller: Caller<'_>, now: Timestamp) -> Option<Refusal> {
+fn refusal(item: &Item, caller: &Caller, now: Timestamp) -> Option<Refusal> {
     let lost = |message: &str, reason| Refusal {
         reason: Some(reason),
         ..Refusal::new(Gate::Ownership, message, "claim the item again before writing to it")
@@ -82,7 +82,7 @@ fn refusal(item: &Item, caller: Caller<'_>, now: Timestamp) -> Option<Refusal> {
         }
         Some(_) | None => {}
     }
-    let claim = item.live_claim(now).filter(|claim| claim.holder != *caller.holder)?;
+    let claim = item.live_claim(now).filter(|claim| claim.holder != caller.holder)?;
     if caller.fence.is_some() {
         return Some(lost("this fence belongs to another agent's claim", Reason::ForeignClaim));
     }

@@ -143,6 +143,14 @@ impl CheckKind {
         }
     }
 
+    /// Whether it is made in a work tree, where another could disturb it.
+    pub fn needs_room(&self) -> bool {
+        match self {
+            Self::Command { .. } => true,
+            Self::PullRequest { .. } | Self::Manual => false,
+        }
+    }
+
     /// The same with a time of its own: this one, where it names none.
     #[must_use]
     pub fn within(mut self, usual: u32) -> Self {

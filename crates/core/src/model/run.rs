@@ -233,6 +233,19 @@ impl Run {
         }
     }
 
+    /// Whether it is about a work tree, or about none where there is none.
+    fn is_at(&self, place: Option<&Name>) -> bool {
+        match (place, &self.place) {
+            (None, said) => said.is_none(),
+            (Some(place), said) => said.as_ref().is_some_and(|said| is_called(place, said)),
+        }
+    }
+
+    /// Whether others in the same work tree could disturb it.
+    pub fn needs_room(&self) -> bool {
+        self.kind.needs_room()
+    }
+
     /// When a runner may take it, at a time: not what another is at, what it could not make, or what is looked at later.
     pub fn turn(&self, runner: &Name, now: Timestamp) -> Turn {
         let declined = self.declined.iter().find(|declined| declined.runner == *runner);
@@ -282,13 +295,26 @@ impl Taking {
     pub fn includes(&self, run: &Run) -> bool {
         match self {
             Self::Asked => true,
-            Self::Own(place) => run.place == *place,
+            Self::Own(place) => run.is_at(place.as_ref()),
             Self::Served(place) => {
                 let is_about_files = matches!(run.kind, CheckKind::Command { .. });
-                run.place == *place || run.place.is_none() || !is_about_files
+                run.is_at(place.as_ref()) || run.place.is_none() || !is_about_files
             }
         }
     }
+
+    /// The work tree that a run is made in by whoever takes it so, where that is known better than from the run itself.
+    pub(crate) fn place_of<'t>(&'t self, run: &Run) -> Option<&'t Name> {
+        match self {
+            Self::Asked => None,
+            Self::Own(place) | Self::Served(place) => place.as_ref().filter(|place| run.is_at(Some(place))),
+        }
+    }
+}
+
+/// Whether a work tree is meant by what somebody calls it: its whole name, or that of its folder alone.
+fn is_called(place: &Name, said: &Name) -> bool {
+    place == said || place.as_str().rsplit_once('@').is_some_and(|(folder, _)| folder == said.as_str())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]

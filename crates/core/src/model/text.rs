@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::error::{Invalid, Reason, echo};
@@ -108,6 +109,26 @@ parsed_text! {
             ));
         }
         Ok(tag)
+    }
+}
+
+impl Name {
+    /// The name that somebody known to `principal` by this one holds claims under: `ann (key:ci:1a2b3c4d)`.
+    ///
+    /// Two principals never make the same of two names: what is in the last brackets is the principal, and a principal
+    /// that would blur that, or has no room, is put there by its digest.
+    #[must_use]
+    pub fn under(&self, principal: &Self) -> Self {
+        let whole = format!("{self} ({principal})");
+        if !principal.0.contains('(') && whole.len() <= limits::NAME_BYTES {
+            return Self(whole);
+        }
+        let digest = Sha256::digest(format!("{self}\n{principal}"));
+        let digest = digest.iter().take(16).fold(0, |number: u128, byte| number << 8 | u128::from(*byte));
+        let digest = format!("{digest:032x}");
+        let room = limits::NAME_BYTES - digest.len() - " ()".len();
+        let end = (0..=room.min(self.0.len())).rev().find(|at| self.0.is_char_boundary(*at)).unwrap_or(0);
+        Self(format!("{} ({digest})", self.0[..end].trim_end()))
     }
 }
 

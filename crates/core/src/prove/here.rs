@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::{Here, Proved, Prover, Subject, Wanted, agreed, is_known, knows_a_tree};
+use super::{Here, Proved, Prover, Room, Subject, Wanted, agreed, is_known, knows_a_tree};
 use crate::checks::{Look, standing};
 use crate::command::{EndRun, OrderRuns, Report, RunsOrdered, TakeRun};
 use crate::engine::{Call, Engine};
@@ -27,6 +27,15 @@ pub(super) struct Making<'m> {
     pub(super) subject: &'m Subject,
     /// The step of the call that records its end.
     pub(super) step: usize,
+}
+
+/// By whom a run was made that was not begun at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// By this call, when it was its turn.
+    Us,
+    /// By another call or process, perhaps on a work tree that was another then.
+    Others,
 }
 
 impl Engine {
@@ -54,6 +63,8 @@ impl Engine {
             if open.is_empty() {
                 break;
             }
+            // Where there is no room they are queued, and each is taken when there is: a run's time begins when it is made.
+            let room = room_for(prover, &subject, &open);
             let skip = (0..subject.checks.len()).filter(|index| !open.contains(index)).collect();
             let order = OrderRuns {
                 project: project.clone(),
@@ -61,7 +72,7 @@ impl Engine {
                 only: wanted.only.clone(),
                 again: wanted.again,
                 unchanged: if round == 0 { unchanged.clone() } else { skip },
-                runner: Some(prover.name().clone()),
+                runner: room.is_some().then(|| prover.name().clone()),
                 allowed: subject.allowed(&here.lets(call)),
             };
             let step = round * limits::CHECKS * 4 + 1;
@@ -76,11 +87,10 @@ impl Engine {
             let (begun, others): (Vec<Run>, Vec<Run>) =
                 ordered.runs.iter().cloned().partition(|run| mine && ordered.started.contains(&run.id));
             done.extend(self.make_all(prover, call, begun, &ordered, &subject, step + 1).await?);
-            let joined: Vec<usize> = others.iter().map(|run| run.check).collect();
-            for (place, other) in others.into_iter().enumerate() {
-                let step = step + 1 + limits::CHECKS * 2 + place * 2;
-                done.push(self.follow(here, call, other, &subject, step).await?);
-            }
+            drop(room);
+            let (followed, joined) =
+                self.follow_all(here, call, others, &subject, step + 1 + limits::CHECKS * 2).await?;
+            done.extend(followed);
             if joined.is_empty() || !mine {
                 break;
             }
@@ -191,48 +201,103 @@ impl Engine {
         }
     }
 
+    /// Waits for runs that were not begun at once; says which checks others have made.
+    async fn follow_all(
+        &self,
+        here: &Here,
+        call: &Call,
+        runs: Vec<Run>,
+        subject: &Subject,
+        step: usize,
+    ) -> Result<(Vec<Run>, Vec<usize>), Error> {
+        let (mut done, mut joined) = (Vec::with_capacity(runs.len()), Vec::new());
+        for (place, other) in runs.into_iter().enumerate() {
+            let (run, by) = self.follow(here, call, other, subject, step + place * 2).await?;
+            joined.extend(Some(run.check).filter(|_| by == By::Others));
+            done.push(run);
+        }
+        Ok((done, joined))
+    }
+
     /// Waits for a run that another process makes, or another call in this one; takes it over where nobody does.
-    async fn follow(&self, here: &Here, call: &Call, run: Run, subject: &Subject, step: usize) -> Result<Run, Error> {
+    async fn follow(
+        &self,
+        here: &Here,
+        call: &Call,
+        run: Run,
+        subject: &Subject,
+        step: usize,
+    ) -> Result<(Run, By), Error> {
         let prover = here.prover.as_ref();
-        let allowed: Vec<Definition> = subject.allowed(&here.lets(call));
+        let mut room = (!run.needs_room()).then(Room::default);
         loop {
             let head = self.store.head().await?;
             let seen = self.store.view(&Scope { run_ids: vec![run.id], ..Scope::default() }).await?;
-            let Some(known) = seen.runs.get(&run.id) else { return Ok(run) };
+            let Some(known) = seen.runs.get(&run.id) else { return Ok((run, By::Others)) };
             match known.state_at(seen.now) {
-                RunState::Passed | RunState::Failed | RunState::Cancelled => return Ok(known.clone()),
+                RunState::Passed | RunState::Failed | RunState::Cancelled => return Ok((known.clone(), By::Others)),
                 RunState::Running => {
+                    // Others may use it meanwhile.
+                    room = room.filter(|_| !run.needs_room());
                     let left = known.due_at.map_or(0, |due| due.as_millis() - seen.now.as_millis()).max(0);
                     let lost = (here.sleep)(Duration::from_millis(left.unsigned_abs() + 1));
-                    let mut changed = self.store.changed(head);
-                    let mut lost = pin!(lost);
-                    std::future::poll_fn(|context| match changed.as_mut().poll(context) {
-                        Poll::Ready(newer) => Poll::Ready(newer.map(|_| ())),
-                        Poll::Pending => lost.as_mut().poll(context).map(Ok),
-                    })
-                    .await?;
+                    first(self.store.changed(head), lost).await.map_or(Ok(()), |newer| newer.map(|_| ()))?;
+                }
+                RunState::Queued | RunState::Lost if room.is_none() => {
+                    match first(self.store.changed(head), prover.room()).await {
+                        Ok(newer) => _ = newer?,
+                        Err(found) => room = Some(found),
+                    }
                 }
                 RunState::Queued | RunState::Lost => {
-                    let (runner, allowed) = (prover.name().clone(), allowed.clone());
-                    let take = TakeRun { run: run.id, runner, allowed, taking: Taking::Asked };
-                    match self.run_alone(call, take, step).await {
-                        Ok(taken) => {
-                            let run = taken.runs.into_iter().next().unwrap_or_else(|| run.clone());
-                            if run.state != RunState::Running {
-                                return Ok(run);
-                            }
-                            self.listener.begins(&run, 1, 1);
-                            let making = Making { run, back: true, next: None, subject, step: step + 1 };
-                            return self.perform(prover, call, making).await;
-                        }
-                        // Another was quicker.
-                        Err(error) if error.reason == Reason::RunEnded => {}
-                        Err(error) => return Err(error),
+                    if let Some(made) = self.take_over(here, call, &run, subject, step).await? {
+                        return Ok((made, By::Us));
                     }
                 }
             }
         }
     }
+
+    /// Takes a run that nobody makes, and makes it; nothing, where another was quicker.
+    async fn take_over(
+        &self,
+        here: &Here,
+        call: &Call,
+        run: &Run,
+        subject: &Subject,
+        step: usize,
+    ) -> Result<Option<Run>, Error> {
+        let prover = here.prover.as_ref();
+        let allowed: Vec<Definition> = subject.allowed(&here.lets(call));
+        let take = TakeRun { run: run.id, runner: prover.name().clone(), allowed, taking: Taking::Asked };
+        let run = match self.run_alone(call, take, step).await {
+            Ok(taken) => taken.runs.into_iter().next().unwrap_or_else(|| run.clone()),
+            Err(error) if error.reason == Reason::RunEnded => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if run.state != RunState::Running {
+            return Ok(Some(run));
+        }
+        self.listener.begins(&run, 1, 1);
+        let making = Making { run, back: true, next: None, subject, step: step + 1 };
+        self.perform(prover, call, making).await.map(Some)
+    }
+}
+
+/// Room for those of these checks that need some, if there is any at this moment.
+fn room_for(prover: &dyn Prover, subject: &Subject, open: &[usize]) -> Option<Room> {
+    let in_tree = |index: &usize| subject.checks.get(*index).is_some_and(|check| check.kind.needs_room());
+    if open.iter().any(in_tree) { prover.room_now() } else { Some(Room::default()) }
+}
+
+/// What one of two comes to, whichever is first; the other is dropped.
+async fn first<A, B>(one: impl Future<Output = A>, other: impl Future<Output = B>) -> Result<A, B> {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    std::future::poll_fn(|context| match one.as_mut().poll(context) {
+        Poll::Ready(one) => Poll::Ready(Ok(one)),
+        Poll::Pending => other.as_mut().poll(context).map(Err),
+    })
+    .await
 }
 
 /// Whether a check that others made has a result of what is there now, or is not there any more.

@@ -11,7 +11,7 @@ use crate::command::{Report, TakeRun};
 use crate::engine::{Call, Engine};
 use crate::error::{Error, Kind, Reason};
 use crate::limits;
-use crate::model::{Check, ItemId, ItemRef, Run, RunEnd, RunState, Taking, Text, Turn};
+use crate::model::{Check, Definition, ItemId, ItemRef, Run, RunEnd, RunState, Taking, Text, Turn};
 use crate::store::{Around, ProjectRef, RunFilter, Scope, Slice};
 
 /// What a look at the queue came to.
@@ -24,6 +24,52 @@ pub enum Next {
         /// When there will be, as far as that is known: something is looked at again, or another runner counts as gone by then.
         look_again: Option<Duration>,
     },
+}
+
+/// A work tree with whoever makes runs in it, and which of those that wait it takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Lane<'l> {
+    /// Who makes them.
+    pub prover: &'l dyn Prover,
+    /// Which ones.
+    pub taking: &'l Taking,
+}
+
+/// A run that waits and may be made now.
+#[derive(Clone, Debug)]
+pub struct Due {
+    run: Run,
+    lane: usize,
+    subject: Subject,
+    allowed: Vec<Definition>,
+}
+
+impl Due {
+    /// The run, as it waits.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The work tree that takes it, by its place among those that were asked for.
+    pub fn lane(&self) -> usize {
+        self.lane
+    }
+}
+
+/// What a look at the queue saw.
+#[derive(Clone, Debug, Default)]
+pub struct Waiting {
+    /// What may be made now, the oldest first.
+    pub due: Vec<Due>,
+    /// When there will be more, as far as that is known.
+    pub look_again: Option<Duration>,
+}
+
+impl Waiting {
+    fn look_in(&mut self, millis: i64) {
+        let left = Duration::from_millis(millis.unsigned_abs());
+        self.look_again = Some(self.look_again.map_or(left, |earlier| earlier.min(left)));
+    }
 }
 
 impl Engine {
@@ -68,7 +114,7 @@ impl Engine {
     }
 
     /// Takes the oldest run of a project that waits and is this prover's to make, if there is one, and makes it. What it could
-    /// not make before is left to others, or for later.
+    /// not make before is left to others, or for later. A command waits until there is room for it in the work tree.
     pub async fn make_next_run(
         &self,
         prover: &dyn Prover,
@@ -76,6 +122,40 @@ impl Engine {
         call: &Call,
         project: &ProjectRef,
     ) -> Result<Next, Error> {
+        let lane = Lane { prover, taking };
+        let (mut room, mut step) = (None, 0);
+        for _ in 0..limits::PROVE_ROUNDS {
+            let waiting = self.waiting_runs(&[lane], project, &|_, _| true).await?;
+            if waiting.due.is_empty() {
+                return Ok(Next::Nothing { look_again: waiting.look_again });
+            }
+            for due in waiting.due {
+                if due.run.needs_room() && room.is_none() {
+                    room = prover.room_now();
+                    if room.is_none() {
+                        room = Some(prover.room().await);
+                        // What waits may be something else by now.
+                        break;
+                    }
+                }
+                step += 2;
+                if let Some(made) = self.try_one(lane, call, due, step).await? {
+                    return Ok(Next::Made(Box::new(made)));
+                }
+            }
+        }
+        // Whenever it looked others were quicker: there is enough of them.
+        Ok(Next::Nothing { look_again: Some(Duration::from_millis(limits::RUN_PAUSE_MS.unsigned_abs())) })
+    }
+
+    /// The oldest runs of a project that wait and may be made now, each with the first work tree that takes it and has room for
+    /// it. A page of them at the most: there may be more once these are made.
+    pub async fn waiting_runs(
+        &self,
+        lanes: &[Lane<'_>],
+        project: &ProjectRef,
+        has_room: &(dyn Fn(usize, &Run) -> bool + Sync),
+    ) -> Result<Waiting, Error> {
         let mut filter = RunFilter {
             visible: self.access.projects.clone(),
             project: project.clone(),
@@ -83,37 +163,57 @@ impl Engine {
             limit: limits::PAGE,
             ..RunFilter::default()
         };
-        let (mut earliest, mut step) = (None, 0);
+        let mut waiting = Waiting::default();
         loop {
             let page = self.store.runs(&filter).await?;
             filter.after = page.last().map(|run| run.id);
             let is_last = page.len() < limits::PAGE;
-            let mine: Vec<Run> = page.into_iter().filter(|run| taking.includes(run)).collect();
+            let lane_of = |run: &Run| lanes.iter().position(|lane| lane.taking.includes(run));
+            let mine: Vec<(Run, usize)> =
+                page.into_iter().filter_map(|run| lane_of(&run).map(|lane| (run, lane))).collect();
             let seen = if mine.is_empty() { Slice::default() } else { self.subjects(&mine).await? };
-            for waiting in mine {
-                match waiting.turn(prover.name(), seen.now) {
+            for (run, lane) in mine {
+                let Some(here) = lanes.get(lane) else { continue };
+                match run.turn(here.prover.name(), seen.now) {
                     Turn::Never => {}
-                    Turn::At(at) => {
-                        let left = Duration::from_millis((at.as_millis() - seen.now.as_millis()).unsigned_abs());
-                        earliest = Some(earliest.map_or(left, |earlier: Duration| earlier.min(left)));
-                    }
-                    Turn::Now => {
-                        step += 2;
-                        if let Some(made) = self.try_one(prover, taking, call, waiting, &seen, step).await? {
-                            return Ok(Next::Made(Box::new(made)));
-                        }
-                    }
+                    Turn::At(at) => waiting.look_in(at.as_millis() - seen.now.as_millis()),
+                    Turn::Now if !has_room(lane, &run) => {}
+                    Turn::Now => waiting.due.extend(self.due(*here, run, lane, &seen)?),
                 }
             }
-            if is_last {
-                return Ok(Next::Nothing { look_again: earliest });
+            if is_last || !waiting.due.is_empty() {
+                return Ok(waiting);
             }
         }
     }
 
+    /// Takes a run that waits and makes it, unless another does meanwhile.
+    pub async fn make_run(&self, lane: Lane<'_>, call: &Call, due: Due) -> Result<Option<Run>, Error> {
+        self.try_one(lane, call, due, 2).await
+    }
+
+    /// A run of which it is known what it is about, unless nobody lets it run.
+    fn due(&self, lane: Lane<'_>, run: Run, place: usize, seen: &Slice) -> Result<Option<Due>, Error> {
+        // An item that went away takes its runs with it.
+        let Some(item) = seen.items.get(&run.item) else { return Ok(None) };
+        let subject = Subject {
+            item: item.clone(),
+            project: Arc::clone(seen.project_of(item)?),
+            checks: seen.briefs.get(&item.id).map(|brief| brief.checks.clone()).unwrap_or_default(),
+            now: seen.now,
+        };
+        let allowed = subject.allowed(lane.prover.allowed());
+        let check = subject.checks.iter().find(|check| check.definition() == run.definition);
+        if check.is_some_and(|check| !check.is_approved() && !allowed.contains(&run.definition)) {
+            self.listener.barred(&run, &subject.project.key(subject.item.number));
+            return Ok(None);
+        }
+        Ok(Some(Due { run, lane: place, subject, allowed }))
+    }
+
     /// The items of runs, with their checks, as of one moment.
-    async fn subjects(&self, runs: &[Run]) -> Result<Slice, Error> {
-        let items: BTreeSet<ItemId> = runs.iter().map(|run| run.item).collect();
+    async fn subjects(&self, runs: &[(Run, usize)]) -> Result<Slice, Error> {
+        let items: BTreeSet<ItemId> = runs.iter().map(|(run, _)| run.item).collect();
         let scope = Scope {
             items: items.into_iter().map(ItemRef::Id).collect(),
             around: Around { briefs: true, ..Around::default() },
@@ -123,30 +223,10 @@ impl Engine {
         Ok(self.store.view(&scope).await?)
     }
 
-    /// Takes a run and makes it, unless another does or nobody lets it run.
-    async fn try_one(
-        &self,
-        prover: &dyn Prover,
-        taking: &Taking,
-        call: &Call,
-        waiting: Run,
-        seen: &Slice,
-        step: usize,
-    ) -> Result<Option<Run>, Error> {
-        // An item that went away takes its runs with it.
-        let Some(item) = seen.items.get(&waiting.item) else { return Ok(None) };
-        let subject = Subject {
-            item: item.clone(),
-            project: Arc::clone(seen.project_of(item)?),
-            checks: seen.briefs.get(&item.id).map(|brief| brief.checks.clone()).unwrap_or_default(),
-            now: seen.now,
-        };
-        let allowed = subject.allowed(prover.allowed());
-        let check = subject.checks.iter().find(|check| check.definition() == waiting.definition);
-        if check.is_some_and(|check| !check.is_approved() && !allowed.contains(&waiting.definition)) {
-            self.listener.barred(&waiting, &subject.project.key(subject.item.number));
-            return Ok(None);
-        }
+    /// Takes a run and makes it, unless another does.
+    async fn try_one(&self, lane: Lane<'_>, call: &Call, due: Due, step: usize) -> Result<Option<Run>, Error> {
+        let Lane { prover, taking } = lane;
+        let Due { run: waiting, subject, allowed, .. } = due;
         let take = TakeRun { run: waiting.id, runner: prover.name().clone(), allowed, taking: taking.clone() };
         let taken = match self.run_alone(call, take, step).await {
             Ok(taken) => taken.runs.into_iter().next().unwrap_or(waiting),

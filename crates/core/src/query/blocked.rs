@@ -95,7 +95,7 @@ impl Engine {
         if place.as_ref().is_some_and(|place| !base.has(place)) {
             return Err(unknown());
         }
-        let (items, next) = self.held_up(base, begin, limit).await?;
+        let (items, next) = self.held_up(base, begin, self.page(limit)).await?;
         let next = next.map(|part| seal(&of, &part));
         let named: Vec<ItemRef> = items.iter().map(|item| ItemRef::Id(item.id)).collect();
         let around = Around { ancestors: true, edges: EdgeReach::Named, ..Around::default() };

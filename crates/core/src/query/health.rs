@@ -23,11 +23,15 @@ pub struct Stalled {
 /// What is going on.
 #[derive(Clone, Debug)]
 pub struct Health {
-    /// Items in work, then in review.
+    /// Items in work, then in review; of each role the oldest, a page of them at the most.
     pub active: Vec<Item>,
-    /// Items that were put aside.
+    /// How many are in work or in review.
+    pub active_total: u64,
+    /// Items that were put aside, the oldest, a page of them at the most.
     pub blocked: Vec<Item>,
-    /// Active items that cannot go on.
+    /// How many were put aside.
+    pub blocked_total: u64,
+    /// Active items that cannot go on, of those that are listed.
     pub stalled: Vec<Stalled>,
     /// How claims stand.
     pub claims: ClaimTally,
@@ -65,22 +69,30 @@ pub struct Resume {
     pub seen: Slice,
 }
 
+impl Health {
+    /// Whether there are more active items than were looked at for what is missing on them.
+    pub fn is_cut(&self) -> bool {
+        self.active_total > self.active.len() as u64
+    }
+}
+
 impl Engine {
     /// What is going on in a project.
     pub async fn health(&self, project: &ProjectRef) -> Result<Health, Error> {
-        let mut active = self.in_role(project, Role::Work).await?;
-        active.extend(self.in_role(project, Role::Review).await?);
-        let blocked = self.in_role(project, Role::Blocked).await?;
+        let (mut active, in_work) = self.in_role(project, Role::Work).await?;
+        let (in_review, reviewed) = self.in_role(project, Role::Review).await?;
+        active.extend(in_review);
+        let (blocked, blocked_total) = self.in_role(project, Role::Blocked).await?;
         let claims = self.store().tally_claims(project, &self.access().projects).await?;
         let seen = self.with_notes(active.iter().chain(&blocked)).await?;
         let stalled = stalled(&seen, &active);
-        Ok(Health { active, blocked, stalled, claims, seen })
+        Ok(Health { active, active_total: in_work + reviewed, blocked, blocked_total, stalled, claims, seen })
     }
 
     /// What happened in a project since a moment.
     pub async fn resume(&self, project: &ProjectRef, since: Timestamp, limit: usize) -> Result<Resume, Error> {
-        let mut active = self.in_role(project, Role::Work).await?;
-        active.extend(self.in_role(project, Role::Review).await?);
+        let (mut active, _) = self.in_role(project, Role::Work).await?;
+        active.extend(self.in_role(project, Role::Review).await?.0);
         let filter = EventFilter {
             project: project.clone(),
             verbs: vec![Verb::Moved],
@@ -96,16 +108,19 @@ impl Engine {
         Ok(Resume { active, stalled, transitions, seen })
     }
 
-    async fn in_role(&self, project: &ProjectRef, role: Role) -> Result<Vec<Item>, Error> {
+    /// A page of the items of a role, and how many there are.
+    async fn in_role(&self, project: &ProjectRef, role: Role) -> Result<(Vec<Item>, u64), Error> {
         let filter = Filter {
             project: project.clone(),
             roles: vec![role],
             sort: SortBy::CreatedAt,
             order: Order::Asc,
             limit: limits::PAGE,
+            count: true,
             ..Filter::default()
         };
-        Ok(self.find(&filter).await?.items)
+        let page = self.find(&filter).await?;
+        Ok((page.items, page.total))
     }
 
     async fn with_notes<'i>(&self, items: impl Iterator<Item = &'i Item>) -> Result<Slice, Error> {

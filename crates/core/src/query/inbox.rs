@@ -119,7 +119,7 @@ pub struct InboxPage {
 impl Engine {
     /// Everything that waits for a person, the oldest first: in a project, or in all that may be seen and were not put away.
     pub async fn inbox(&self, project: &ProjectRef, limit: usize, cursor: Option<&str>) -> Result<InboxPage, Error> {
-        self.among_living(project).await?.waiting_in(project, limit, cursor).await
+        self.among_living(project).await?.waiting_in(project, self.page(limit), cursor).await
     }
 
     async fn waiting_in(&self, project: &ProjectRef, limit: usize, cursor: Option<&str>) -> Result<InboxPage, Error> {

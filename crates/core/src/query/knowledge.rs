@@ -157,6 +157,7 @@ impl Engine {
         limit: usize,
         cursor: Option<&str>,
     ) -> Result<EntryPage, Error> {
+        let limit = self.page(limit);
         let filter = self.seen_of(filter);
         let mut before = cursor.map(|cursor| open::<_, EntryId>(&filter, cursor)).transpose()?;
         let mut projects = self.store().places(&filter, limits::KNOWLEDGE_PLACES + 1).await?;

@@ -39,7 +39,7 @@ impl Engine {
         if after.as_ref().is_some_and(|place| !filter.has(place)) {
             return Err(unknown());
         }
-        let limit = filter.limit;
+        let limit = self.page(filter.limit);
         let mut found = self.find(&Filter { after, limit: limit + 1, ..filter.clone() }).await?;
         let more = found.items.len() > limit;
         found.items.truncate(limit);
@@ -52,7 +52,7 @@ impl Engine {
     pub async fn event_list(&self, filter: &EventFilter, cursor: Option<&str>) -> Result<EventPage, Error> {
         let of = ("events", EventFilter { limit: 0, visible: None, ..filter.clone() });
         let place: Option<u64> = cursor.map(|cursor| open(&of, cursor)).transpose()?;
-        let limit = filter.limit;
+        let limit = self.page(filter.limit);
         let mut wider = EventFilter { limit: limit + 1, ..filter.clone() };
         match place {
             None => {}

@@ -72,6 +72,12 @@ impl Engine {
         self.view(&scope).await
     }
 
+    /// A number that is another one after every commit, by whichever process: while it stays, nothing has changed but the time.
+    /// Asks the database nothing; none where that cannot be known.
+    pub fn commit_mark(&self) -> Option<u64> {
+        self.store().commit_mark()
+    }
+
     /// Items that match a filter, without a cursor: for a list in pages see [`Engine::list`].
     pub async fn find(&self, filter: &Filter) -> Result<Found, Error> {
         let filter = Filter { visible: self.access().projects.clone(), ..filter.clone() };

@@ -69,7 +69,8 @@ impl Engine {
     /// Ready work, the best first: its beginning, or what follows the page that ended with `cursor`.
     pub async fn next(&self, query: &NextQuery, cursor: Option<&str>) -> Result<ReadyPage, Error> {
         // Nothing of a project that was put away is handed out, and none of it takes others' places on a page.
-        self.among_living(&query.project).await?.ready_in(query, cursor).await
+        let query = NextQuery { limit: self.page(query.limit), ..query.clone() };
+        self.among_living(&query.project).await?.ready_in(&query, cursor).await
     }
 
     async fn ready_in(&self, query: &NextQuery, cursor: Option<&str>) -> Result<ReadyPage, Error> {

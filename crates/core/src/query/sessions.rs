@@ -74,6 +74,7 @@ impl Engine {
 
     /// A page of sessions, the newest first: the beginning, or what follows the page that ended with `cursor`.
     pub async fn sessions(&self, query: &SessionQuery, cursor: Option<&str>) -> Result<SessionPage, Error> {
+        let query = &SessionQuery { limit: self.page(query.limit), ..query.clone() };
         let item = match &query.item {
             Some(item) => Some(self.item_named(&query.project, item).await?),
             None => None,

@@ -144,6 +144,7 @@ impl Engine {
         S: Fn(Duration) -> F + Send + Sync,
         F: Future<Output = ()> + Send,
     {
+        let patience = self.patience(patience);
         let mut tried = self.run(call.clone(), command.clone()).await;
         if patience.is_zero() || is_final(&tried) {
             return tried;

@@ -120,7 +120,7 @@ impl Engine {
             let there = Happened { items: vec![item], ..Happened::default() };
             return Ok(ended(Woken::AlreadyAtStatus, place, there));
         }
-        let mut over = pin!(sleep(patience));
+        let mut over = pin!(sleep(self.patience(patience)));
         let mut first = true;
         loop {
             loop {

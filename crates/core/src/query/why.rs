@@ -45,7 +45,7 @@ impl Engine {
             roles: vec![Role::Queue, Role::Work, Role::Review, Role::Blocked],
             sort: SortBy::CreatedAt,
             order: Order::Asc,
-            limit: limit.min(limits::PAGE),
+            limit: self.page(limit.min(limits::PAGE)),
             ..Filter::default()
         };
         let page = self.list(&filter, cursor).await?;

@@ -100,6 +100,12 @@ pub trait Store: Library + Send + Sync + 'static {
         None
     }
 
+    /// A number that is another one after every commit, whichever process made it; that of a commit which can be seen is the
+    /// new one. The database is asked nothing for it; none when nothing can be known without asking.
+    fn commit_mark(&self) -> Option<u64> {
+        None
+    }
+
     /// Runs of checks, the newest first.
     async fn runs(&self, filter: &RunFilter) -> Result<Vec<Run>, StoreError>;
 

@@ -4,6 +4,7 @@ mod expect;
 mod moves;
 mod preset;
 mod schema;
+mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use expect::{ExpectedNote, Guide, NoteProgress};
 pub use moves::{Move, NoMove, Target};
 pub use schema::{Lifecycle, NoteLimits, NoteRule, Resolved, Schema, Schemas, Trait};
+pub use settings::{ClaimSettings, Settings};
 
 use crate::error::{Gate, Invalid, Reason};
 use crate::limits;

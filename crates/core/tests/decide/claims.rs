@@ -291,7 +291,7 @@ fn naming_nobody_is_no_way_around_a_rejecting_policy() {
     assert_eq!(scene.get(item).role, Role::Queue);
     // Whoever asks for no proofs is served as ever.
     call.policy = DegradedMode::AcceptCached;
-    assert_eq!(call.holder().expect("the one who is connected"), &call.principal);
+    assert_eq!(call.holder().expect("the one who is connected"), call.principal);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use docket_core::command::{
     Attest, Complete, Completed, Learning, NewCheck, Progress, Progressed, SetChecks, Stage, Take, Taken,
 };
-use docket_core::model::{Authority, CheckKind, ItemId, Name, Role, RunState, Source, Trigger, Ttl, VerificationKind};
+use docket_core::model::{
+    Authority, CheckKind, ItemId, ItemRef, Name, Role, RunState, Source, Trigger, Ttl, VerificationKind,
+};
 use docket_core::testing::{World, title};
 use docket_core::workflow::Workflow;
 use docket_core::{Code, Error, Gate, Reason};
@@ -110,6 +112,17 @@ fn who_holds_it_is_told_the_lease_as_it_is_and_nobody_else_gets_one() {
     let blocked = scene.item("blocked");
     scene.link(first, blocked, None);
     assert_eq!(scene.take(blocked, "bob").expect_err("blocked").reason, Reason::NotReady);
+    scene.world.check();
+}
+
+#[test]
+fn a_task_is_taken_by_whatever_it_is_called() {
+    let (mut scene, item) = owing(vec![]);
+    let made = &scene.world.items[&item];
+    let key = ItemRef::Key(scene.world.projects[&made.project].key(made.number));
+    let call = scene.world.call(Some("ann"));
+    let take = Take { project: World::project(), item: key, ttl: None };
+    assert_eq!(scene.world.run(&call, &take).expect("taken").item.id, item);
     scene.world.check();
 }
 

@@ -1,6 +1,6 @@
 //! Runs that wait: for whom, until when, and what becomes of an item meanwhile.
 
-use docket_core::command::{Attest, EndRun, NewCheck, Report, Submit, TakeRun};
+use docket_core::command::{Attest, EndRun, NewCheck, OrderRuns, Report, Submit, TakeRun};
 use docket_core::engine::Call;
 use docket_core::model::{
     CheckKind, CheckStanding, Declined, ItemId, Repository, Role, Run, RunEnd, RunState, Taking, Timestamp, Trigger,
@@ -77,6 +77,55 @@ fn what_was_ordered_in_a_work_tree_is_made_there() {
     // Whoever asks for it by name has it made where they are.
     let taken = take(&mut scene, &run, "here", Taking::Asked).expect("asked for");
     assert_eq!(taken.place, Some(name("asker")));
+}
+
+#[test]
+fn a_work_tree_is_meant_by_its_whole_name_or_by_that_of_its_folder() {
+    let (mut scene, item) = checked(vec![command("one")]);
+    let run = hand_in(&mut scene, item, Some("w1")).remove(0);
+    let own = |place: &str| Taking::Own(Some(name(place)));
+    for (place, meant) in [("w1@00ff", true), ("w1", true), ("w2@00ff", false), ("w1@w2@00ff", false), ("@00ff", false)]
+    {
+        assert_eq!(own(place).includes(&run), meant, "{place}");
+        assert_eq!(Taking::Served(Some(name(place))).includes(&run), meant, "{place}");
+    }
+    let taken = take(&mut scene, &run, "here", own("w1@00ff")).expect("taken");
+    assert_eq!(taken.place, Some(name("w1@00ff")), "it is told where it was made");
+    // Its whole name is that of one work tree alone.
+    assert!(!own("w1@11ee").includes(&taken) && !own("w1").includes(&taken));
+}
+
+#[test]
+fn whoever_asks_a_server_again_from_elsewhere_wants_to_know_of_that_place() {
+    let (mut scene, item) = checked(vec![command("one")]);
+    let definition = scene.world.briefs[&item].checks[0].definition();
+    let ordered = |scene: &mut Scene, place: Option<&str>| {
+        let call = Call { place: place.map(name), ..scene.world.call(None) };
+        let (project, item) = (World::project(), item.into());
+        let allowed = vec![definition.clone()];
+        let order = OrderRuns { project, item, only: vec![], again: false, unchanged: vec![], runner: None, allowed };
+        scene.world.run(&call, &order).expect("ordered").runs.remove(0)
+    };
+    let first = ordered(&mut scene, Some("w1"));
+    let second = ordered(&mut scene, Some("w2"));
+    assert_eq!((second.id, &second.place), (first.id, &Some(name("w2"))));
+    assert_eq!(ordered(&mut scene, None).place, Some(name("w2")), "who is nowhere joins it as it is");
+    take(&mut scene, &second, "here", Taking::Own(Some(name("w2")))).expect("taken");
+    assert_eq!(ordered(&mut scene, Some("w3")).place, Some(name("w2")), "what runs is joined where it runs");
+    scene.world.check();
+}
+
+#[test]
+fn what_was_handed_in_stays_where_it_was_handed_in_from_whoever_asks_for_it_again() {
+    let (mut scene, item) = checked(vec![command("one")]);
+    let run = hand_in(&mut scene, item, Some("w1")).remove(0);
+    let call = Call { place: Some(name("w2")), ..scene.world.call(None) };
+    let (project, allowed) = (World::project(), vec![run.definition.clone()]);
+    let order =
+        OrderRuns { project, item: item.into(), only: vec![], again: true, unchanged: vec![], runner: None, allowed };
+    let ordered = scene.world.run(&call, &order).expect("ordered").runs.remove(0);
+    assert_eq!((ordered.id, ordered.place), (run.id, Some(name("w1"))));
+    scene.world.check();
 }
 
 #[test]

@@ -1,16 +1,16 @@
-//! `admin`: projects and keys.
+//! `admin`: projects, their settings, and keys.
 
 use docket_core::access::Profile;
-use docket_core::command::{CreateKey, KeySet, RevokeKey, RotateKey, SetProject};
+use docket_core::command::{CreateKey, KeySet, RevokeKey, RotateKey, SetProject, SetSettings};
 use docket_core::model::{ApiKey, ItemRef, KeyPrefix, KeySecret, Name, Project, Slug, Title};
-use docket_core::workflow::Workflow;
-use docket_core::{Code, Error, Invalid, Kind, Reason, limits};
+use docket_core::workflow::{Settings, Workflow};
+use docket_core::{Code, Error, Invalid, Kind, Reason, limits, wire};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
 use super::common::{Writer, must_allow};
 use super::item_args::number;
-use super::schema::{self, Effect, flag, text, texts, whole, word};
+use super::schema::{self, Effect, flag, object, text, texts, whole, word};
 use super::split::{Split, put};
 use crate::answer::Answer;
 use crate::args::{name, one_of};
@@ -18,6 +18,7 @@ use crate::input::Fields;
 use crate::session::Session;
 
 const PROJECT: &[&str] = &["op", "slug", "name", "prefix", "preset", "archived", "actor", "requestId"];
+const SETTINGS: &[&str] = &["op", "slug", "settings", "actor", "requestId"];
 const CREATE_KEY: &[&str] = &["op", "name", "profile", "projects", "item", "lastsSeconds", "actor", "requestId"];
 const CHANGE_KEY: &[&str] = &["op", "key", "lastsSeconds", "actor", "requestId"];
 const KEYS: &[&str] = &["op", "all", "actor", "requestId"];
@@ -26,6 +27,7 @@ const KEYS: &[&str] = &["op", "all", "actor", "requestId"];
 enum Op {
     CreateProject,
     SetProject,
+    Settings,
     CreateKey,
     RotateKey,
     RevokeKey,
@@ -35,6 +37,7 @@ enum Op {
 const OPS: &[(&str, Op)] = &[
     ("project.create", Op::CreateProject),
     ("project.set", Op::SetProject),
+    ("settings", Op::Settings),
     ("key.create", Op::CreateKey),
     ("key.rotate", Op::RotateKey),
     ("key.revoke", Op::RevokeKey),
@@ -48,10 +51,11 @@ pub(super) fn tool() -> Tool {
         "slug": text(), "name": text(), "prefix": text(),
         "preset": word(&Workflow::PRESETS),
         "archived": flag(),
+        "settings": object("{transitions,requireReview,maxDepth,gates:[],closeParents,checkSeconds,claims:{ttlSeconds,perAgent,renewOnWrite,stalledAfterSeconds}}"),
         "key": text(), "profile": word(&Profile::ALL.map(Profile::as_str)),
         "projects": texts(), "item": text(), "lastsSeconds": whole(), "all": flag(),
     });
-    let about = "Projects (name, prefix, preset when made; archived) and API keys (name, profile, projects or one item, how long \
+    let about = "Projects (name, prefix, preset when made; archived), their settings (what is left out stays; none: as they are) and API keys (name, profile, projects or one item, how long \
                  they hold). A new secret is shown once.";
     schema::tool("admin", about, Effect::Destroys, properties, &["op"])
 }
@@ -60,6 +64,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let op = arguments.get("op").and_then(Value::as_str).and_then(|text| one_of(OPS)(text).ok());
     let known = match op {
         Some(Op::CreateProject | Op::SetProject) => PROJECT,
+        Some(Op::Settings) => SETTINGS,
         Some(Op::CreateKey) => CREATE_KEY,
         Some(Op::RotateKey | Op::RevokeKey) => CHANGE_KEY,
         Some(Op::ListKeys) | None => KEYS,
@@ -74,6 +79,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     match op {
         Op::CreateProject => project(session, &writer, &mut fields, true).await,
         Op::SetProject => project(session, &writer, &mut fields, false).await,
+        Op::Settings => settings(session, &writer, &mut fields).await,
         Op::CreateKey => create_key(session, &writer, &mut fields).await,
         Op::RotateKey => {
             let secret = new_secret()?;
@@ -126,6 +132,35 @@ async fn project(session: &Session, writer: &Writer, fields: &mut Fields, new: b
     };
     let set = session.engine().run(writer.call(session), set).await?;
     Ok(project_answer(&set.project, set.changed))
+}
+
+/// The switches of a project, changed where some are said.
+async fn settings(session: &Session, writer: &Writer, fields: &mut Fields) -> Result<Answer, Error> {
+    must_allow::<SetSettings>(session)?;
+    let slug = fields.need("slug", Slug::parse)?;
+    let given = fields.value("settings").map(wire::from_value::<Settings>).transpose();
+    let given = given.map_err(|error| {
+        let field = error.field.as_deref().filter(|field| !field.is_empty());
+        let field = field.map_or_else(|| "settings".to_owned(), |field| format!("settings.{field}"));
+        Error { field: Some(field), ..error }
+    })?;
+    let mut split = Split::default();
+    let project = match given {
+        None => {
+            let known = session.engine().projects().await?;
+            let found = known.into_iter().find(|project| project.slug == slug);
+            found.ok_or_else(|| Error::not_found(format!("no project \"{slug}\"")).at("slug"))?
+        }
+        Some(settings) => {
+            let set = session.engine().run(writer.call(session), SetSettings { slug, settings }).await?;
+            split.say("changed", set.changed);
+            set.project
+        }
+    };
+    split.say("slug", &project.slug);
+    split.say("preset", &project.workflow.preset);
+    split.say("settings", Settings::of(&project.workflow));
+    Ok(split.answer())
 }
 
 fn project_answer(project: &Project, changed: bool) -> Answer {

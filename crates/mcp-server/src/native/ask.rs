@@ -49,7 +49,8 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
                 options: fields.texts("options", long_text)?.unwrap_or_default(),
                 fence: own_fence(&mut fields)?,
             };
-            let asked = session.engine().run(writer.call(session), command).await?;
+            let call = session.call_before_asking(writer.call(session));
+            let asked = session.engine().run(call, command).await?;
             // Where a person sits at the other end, the question is theirs at once; whatever becomes of it, it was asked.
             match session.elicit_answer(&asked).await {
                 Elicited::Answered(answered) => answered,

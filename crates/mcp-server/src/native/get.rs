@@ -80,7 +80,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let dossier = session.engine().dossier(&project, &item, includes).await?;
     let names = names(session, &dossier).await;
     let call = session.call(by, None);
-    let all = sections(&dossier, profile, reach, &asked, call.holder().ok(), &names);
+    let all = sections(&dossier, profile, reach, &asked, call.holder().ok().as_ref(), &names);
     let marked: BTreeMap<Section, Value> =
         all.iter().map(|(section, piece)| (*section, json!([piece.trusted, piece.untrusted]))).collect();
     let delta = Delta::new(&dossier.item.id.to_string(), &asked, marked, since.as_deref())?;

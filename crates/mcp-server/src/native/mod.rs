@@ -37,7 +37,7 @@ mod why;
 mod work;
 
 use docket_core::access::Needs;
-use docket_core::command::{AddEntries, Advance, Ask, Begin, Create, Edit, Remark, Remove, SetBrief, SetProject};
+use docket_core::command::{AddEntries, Advance, Ask, Begin, Create, Edit, Remark, SetBrief, SetProject};
 use docket_core::engine::Command as _;
 use rmcp::model::{
     CompletionInfo, GetPromptResult, JsonObject, Prompt, Resource, ResourceContents, ResourceTemplate, Tool,
@@ -109,7 +109,7 @@ impl Surface for Docket {
             "contract" => SetBrief::NEEDS,
             "ask" => Ask::NEEDS,
             "learn" => AddEntries::NEEDS,
-            "remove" => Remove::NEEDS,
+            "remove" => remove::NEEDS,
             "admin" => SetProject::NEEDS,
             _ => return None,
         })

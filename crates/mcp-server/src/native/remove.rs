@@ -1,5 +1,6 @@
 //! `remove`: items, notes, edges, links or knowledge, for good.
 
+use docket_core::access::{Needs, Profile, Reach};
 use docket_core::command::{Holding, Remove, RemoveEntries, RemoveLinks, RemoveNotes, Unlink};
 use docket_core::model::{EdgeId, EntryId, ItemRef, LinkId, NoteId};
 use docket_core::store::ProjectRef;
@@ -34,6 +35,8 @@ const KNOWN: &[&str] = &[
     "actor",
     "requestId",
 ];
+/// For the least that it can do; less than that is refused all of it, as it is offered none.
+pub(super) const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Item);
 const NOTES_OF: &[&str] = &["id", "key"];
 const EDGES_OF: &[&str] = &["id", "to"];
 
@@ -52,6 +55,7 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Answer, Error> {
     let mut fields = Fields::open(arguments, KNOWN)?;
+    session.engine().may("remove", NEEDS)?;
     let writer = Writer::read(session, &mut fields)?;
     let kinds = ["items", "notes", "notesOf", "edges", "edgesOf", "links", "entries"];
     let given: Vec<&str> = kinds.into_iter().filter(|kind| fields.has(kind)).collect();

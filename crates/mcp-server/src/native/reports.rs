@@ -60,7 +60,7 @@ pub(super) async fn health(ask: &Ask<'_>) -> Result<Answer, Error> {
     let keys = ask.session.keys(health.active.iter().chain(&health.blocked)).await;
     let mut split = Split::default();
     split.say("claims", json!({ "active": health.claims.active, "expired": health.claims.expired }));
-    let mut part = |name: &str, items: &[Item]| {
+    let mut part = |name: &str, items: &[Item], total: u64| {
         let mut rows = Vec::new();
         for item in items.iter().take(SHOWN) {
             let row = ask.row(&keys, item, health.seen.now);
@@ -68,10 +68,10 @@ pub(super) async fn health(ask: &Ask<'_>) -> Result<Answer, Error> {
             rows.push(Value::Object(row.said.trusted));
         }
         split.say(name, rows);
-        split.say(&format!("{name}Total"), Some(items.len()).filter(|count| *count > SHOWN));
+        split.say(&format!("{name}Total"), Some(total).filter(|count| *count > SHOWN as u64));
     };
-    part("active", &health.active);
-    part("blocked", &health.blocked);
+    part("active", &health.active, health.active_total);
+    part("blocked", &health.blocked, health.blocked_total);
     let stalled: Vec<Value> = health
         .stalled
         .iter()
@@ -80,7 +80,10 @@ pub(super) async fn health(ask: &Ask<'_>) -> Result<Answer, Error> {
         .collect();
     split.say("stalled", stalled);
     split.say("stalledTotal", Some(health.stalled.len()).filter(|count| *count > SHOWN));
-    let cut = [health.active.len(), health.blocked.len(), health.stalled.len()].into_iter().any(|count| count > SHOWN);
+    // What is missing is looked up item by item: of very many, the rest may be stalled too.
+    split.say("stalledAmong", Some(health.active.len()).filter(|_| health.is_cut()));
+    let totals = [health.active_total, health.blocked_total, health.stalled.len() as u64];
+    let cut = totals.into_iter().any(|count| count > SHOWN as u64);
     split.say("cut", Some("find list with roles, and find why, show all of them").filter(|_| cut));
     Ok(split.answer())
 }

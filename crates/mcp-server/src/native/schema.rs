@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 
 /// The tool whose answer is a packet of work.
 const PACKET: &str = "work";
+/// The tool that names projects otherwise: it is about them.
+const ADMIN: &str = "admin";
 
 /// What a tool does to what is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,9 @@ pub(super) fn tool(
         input["properties"]["actor"] = json!({ "type": "object" });
         input["properties"]["requestId"] = text();
     }
-    input["properties"]["project"] = text();
+    if name != ADMIN {
+        input["properties"]["project"] = text();
+    }
     if !required.is_empty() {
         input["required"] = json!(required);
     }

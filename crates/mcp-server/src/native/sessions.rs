@@ -22,7 +22,7 @@ pub(super) async fn list(ask: &Ask<'_>, fields: &mut Fields) -> Result<Answer, E
     let query = SessionQuery {
         project: ask.project.clone(),
         item: fields.parsed("id", str::parse::<ItemRef>)?,
-        actor: fields.parsed("actor", name)?,
+        actor: fields.parsed("actor", name)?.map(|name| ask.session.call(None, None).meant(name)),
         state: fields.parsed("state", str::parse::<SessionState>)?,
         health: fields.parsed("health", str::parse::<Health>)?,
         limit: 0,

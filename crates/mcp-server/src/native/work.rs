@@ -242,7 +242,7 @@ async fn packet(
 ) -> Result<Answer, Error> {
     let item = ItemRef::Id(taken.held.item);
     let call = writer.call(session);
-    let reach = parent_reach(memory, session, &item, call.holder()?, wanted.parent).await?;
+    let reach = parent_reach(memory, session, &item, &call.holder()?, wanted.parent).await?;
     let includes = Includes { parent: reach, comments: Some(limits::PACKET_COMMENTS), ..Includes::default() };
     let dossier = session.engine().dossier(&ProjectRef::Any, &item, includes).await?;
     let mentioned = taken.auto_released.iter().copied().chain(moved::cascaded(&taken.started.cascades));
@@ -379,6 +379,9 @@ async fn finish(session: &Session, mut fields: Fields) -> Result<Answer, Error> 
     let finish = || session.engine().run(writer.call(session), command.clone());
     let finished = session.with_sign_off(&command.project, &command.item, finish).await;
     let finished = finished.map_err(|error| error.called("learnings", "learned"))?;
+    if finished.handed_in.as_ref().is_some_and(|pending| !pending.runs.is_empty()) {
+        session.make_waiting();
+    }
     let mentioned = finished.moved.iter().flat_map(|applied| moved::items_of(applied));
     let mentioned = mentioned.chain(finished.blockers.iter().flat_map(items_in)).chain([finished.item]);
     let names = Names::of(session, mentioned.collect()).await;
@@ -397,6 +400,13 @@ fn finish_answer(finished: &Finished, names: &Names) -> Split {
     split.say("comment", finished.comment);
     split.say("links", &finished.links);
     split.say("entries", &finished.entries);
+    if let Some(pending) = &finished.handed_in {
+        // It closes by itself when that is shown.
+        split.say("handedIn", pending.verification);
+        split.say("etaSeconds", pending.eta_seconds);
+        split.say("runs", pending.runs.iter().map(|run| run.id).collect::<Vec<_>>());
+        split.say("unapproved", &pending.unapproved);
+    }
     split
 }
 

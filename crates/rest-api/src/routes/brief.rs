@@ -60,7 +60,7 @@ pub(crate) async fn show(caller: Caller, ItemPath(item): ItemPath) -> Answer {
     let Dossier { item, brief, score, verdict, .. } = dossier(&caller, &item).await?;
     let brief: Brief = brief.unwrap_or_default();
     let shown = BriefSet { item: item.id, brief, score, verdict, version: item.version };
-    Ok(tagged(StatusCode::OK, item.version, &shown)?.0)
+    tagged(StatusCode::OK, item.version, &shown)
 }
 
 /// Write an item's brief

@@ -69,7 +69,7 @@ pub(crate) struct RunBody {
 )]
 pub(crate) async fn show(caller: Caller, ItemPath(item): ItemPath) -> Answer {
     let shown = caller.engine.checks_of(&ProjectRef::Any, &item).await?;
-    Ok(tagged(StatusCode::OK, shown.version, &shown)?.0)
+    tagged(StatusCode::OK, shown.version, &shown)
 }
 
 /// Write an item's checks

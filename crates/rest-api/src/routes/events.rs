@@ -150,7 +150,7 @@ async fn shown(shared: &Shared, caller: &Caller, turn: &Turn, query: EventsQuery
 
 /// The same for somebody who waits for events when there are none.
 async fn waited(shared: &Shared, caller: &Caller, turn: &Turn, query: &EventsQuery) -> Answer {
-    let patience = Duration::from_millis(query.wait_ms);
+    let patience = caller.engine.patience(Duration::from_millis(query.wait_ms));
     let mut over = std::pin::pin!(tokio::time::sleep(patience));
     let _waiting = turn.wait()?;
     let place = shared.turns.look(patience).await?;

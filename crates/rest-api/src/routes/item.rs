@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use docket_core::Error;
 use docket_core::command::{Create, CreatedItem, Edit, NewItem, Parent, Remove, RemovedItem};
-use docket_core::model::Fence;
+use docket_core::model::{Fence, ItemRef};
 use docket_core::store::{Around, ProjectRef};
 use docket_core::workflow::ExpectedNote;
 use http::header::LOCATION;
@@ -13,10 +13,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::item_body::{NewItemBody, PatchBody};
-use crate::answer::{self, Answer, ItemOut, ok, tagged};
+use crate::answer::{self, Answer, ItemOut, Tagged, ok, tagged};
 use crate::app::Shared;
 use crate::extract::{Expected, Idempotency, ItemPath, Json, Query, Unchanged};
+use crate::failure::Failure;
 use crate::gate::Caller;
+use crate::kept::Question;
 
 /// An item that was made.
 #[derive(Debug, Serialize, ToSchema)]
@@ -84,7 +86,7 @@ pub(crate) async fn create(
     let created = caller.engine.run(caller.call(request), create).await?;
     let made = created.items.into_iter().next().ok_or_else(|| Error::not_found("nothing was made"))??;
     let (id, version) = (made.item.id, made.item.version);
-    let (mut response, _) = tagged(StatusCode::CREATED, version, &shared.created(&caller, made).await)?;
+    let mut response = tagged(StatusCode::CREATED, version, &shared.created(&caller, made).await)?;
     if let Ok(place) = HeaderValue::from_str(&format!("{}/items/{id}", super::BASE)) {
         response.headers_mut().insert(LOCATION, place);
     }
@@ -105,14 +107,30 @@ pub(crate) async fn show(
     ItemPath(item): ItemPath,
     unchanged: Unchanged,
 ) -> Answer {
-    let seen = caller.engine.show(&ProjectRef::Any, std::slice::from_ref(&item), Around::default()).await?;
-    let item = seen.resolve(&item)?.clone();
-    let version = item.version;
-    let (response, tag) = tagged(StatusCode::OK, version, &shared.whole(&caller.engine, item).await)?;
-    if unchanged.has(&tag) {
-        return Ok((StatusCode::NOT_MODIFIED, [(http::header::ETAG, tag)]).into_response());
+    let shown = shown(&shared, &caller, item).await?;
+    if unchanged.has(&shown.tag) {
+        return Ok((StatusCode::NOT_MODIFIED, [(http::header::ETAG, shown.tag)]).into_response());
     }
-    Ok(response)
+    Ok(shown.answer(StatusCode::OK))
+}
+
+/// An item as it is shown: as it was the last time, where nothing was committed since.
+async fn shown(shared: &Shared, caller: &Caller, item: ItemRef) -> Result<Tagged, Failure> {
+    // Before the item is read: what is committed after it is another mark.
+    let mark = caller.engine.commit_mark();
+    let question = Question { visible: caller.engine.access().projects.clone(), item };
+    if let Some(kept) = mark.and_then(|mark| shared.kept.find(mark, &question)) {
+        return Ok(kept);
+    }
+    let seen = caller.engine.show(&ProjectRef::Any, std::slice::from_ref(&question.item), Around::default()).await?;
+    let item = seen.resolve(&question.item)?.clone();
+    let version = item.version;
+    let out = shared.whole(&caller.engine, item).await;
+    let shown = Tagged::of(version, &out)?;
+    if let Some(mark) = mark.filter(|_| out.is_named()) {
+        shared.kept.keep(mark, question, &shown);
+    }
+    Ok(shown)
 }
 
 /// Change an item
@@ -139,7 +157,7 @@ pub(crate) async fn change(
     let edited = caller.engine.run(caller.call(request), edit).await.map_err(|error| expected.failed(error))?;
     let item = edited.items.into_iter().next().ok_or_else(|| Error::not_found("nothing was changed"))??;
     let version = item.version;
-    Ok(tagged(StatusCode::OK, version, &shared.whole(&caller.engine, item).await)?.0)
+    tagged(StatusCode::OK, version, &shared.whole(&caller.engine, item).await)
 }
 
 /// Remove an item

@@ -158,7 +158,7 @@ async fn found(shared: &Shared, caller: &Caller, query: ListQuery, order: Order)
         claim: query.claim,
         blocked: query.blocked,
         inbox: query.inbox,
-        held_by: query.held_by,
+        held_by: query.held_by.map(|name| caller.call(None).meant(name)),
         sort: query.sort,
         order: query.order.unwrap_or(order),
         limit,

@@ -63,6 +63,7 @@ pub(crate) fn resources() -> OpenApiRouter<Arc<Shared>> {
         .routes(routes!(projects::list, projects::create))
         .routes(routes!(projects::show, projects::change))
         .routes(routes!(projects::workflow))
+        .routes(routes!(projects::settings, projects::change_settings))
         .routes(routes!(projects::health))
         .routes(routes!(projects::activity))
         .routes(routes!(estimate::show))

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use docket_core::Error;
-use docket_core::command::SetProject;
+use docket_core::command::{SetProject, SetSettings};
 use docket_core::model::{
     Attribution, ItemId, Key, KeyPrefix, Name, Project, ProjectId, Role, Slug, Timestamp, Title, Trigger,
 };
 use docket_core::query::Stalled;
 use docket_core::store::{ClaimTally, ProjectRef};
-use docket_core::workflow::{Guide, Schemas, Workflow};
+use docket_core::workflow::{Guide, Schemas, Settings, Workflow};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -76,11 +76,15 @@ pub(crate) struct Projects {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HealthOut {
-    /// Items in work, then in review.
+    /// Items in work, then in review; of each role the oldest, a page of them at the most.
     active: Vec<ItemOut>,
-    /// Items that were put aside.
+    /// How many are in work or in review.
+    active_total: u64,
+    /// Items that were put aside, the oldest, a page of them at the most.
     blocked: Vec<ItemOut>,
-    /// Active items that cannot go on because notes are missing.
+    /// How many were put aside.
+    blocked_total: u64,
+    /// Active items that cannot go on because notes are missing, of those that are listed.
     stalled: Vec<StalledOut>,
     /// How claims stand.
     claims: ClaimTally,
@@ -231,6 +235,36 @@ pub(crate) async fn change(
     ok(&caller.engine.run(caller.call(request), set).await?.project)
 }
 
+/// Show the settings of a project
+#[utoipa::path(
+    get, path = "/projects/{slug}/settings", tag = "projects",
+    params(("slug" = Slug, Path, description = "The project")),
+    responses((status = 200, description = "The switches of its workflow", body = Settings)),
+)]
+pub(crate) async fn settings(caller: Caller, TextPath(Named(slug)): TextPath<Named>) -> Answer {
+    ok(&Settings::of(&find(&caller, &slug).await?.workflow))
+}
+
+/// Change settings of a project
+///
+/// What is left out stays as it is. A `docket.toml` whose `[workflow]` is the project's goes before: it is applied again when a server starts with it.
+#[utoipa::path(
+    patch, path = "/projects/{slug}/settings", tag = "projects",
+    params(("slug" = Slug, Path, description = "The project")),
+    request_body(content = Settings, example = json!({"claims": {"ttlSeconds": 1800}})),
+    responses((status = 200, description = "The switches of its workflow as they are now", body = Settings)),
+)]
+pub(crate) async fn change_settings(
+    caller: Caller,
+    TextPath(Named(slug)): TextPath<Named>,
+    Idempotency(request): Idempotency,
+    Json(settings): Json<Settings>,
+) -> Answer {
+    let slug = find(&caller, &slug).await?.slug;
+    let set = caller.engine.run(caller.call(request), SetSettings { slug, settings }).await?;
+    ok(&Settings::of(&set.project.workflow))
+}
+
 /// Show a project's workflow
 #[utoipa::path(
     get, path = "/projects/{slug}/workflow", tag = "projects",
@@ -257,7 +291,9 @@ pub(crate) async fn health(
     let stalled = stalled(&shared, &caller, health.stalled).await;
     ok(&HealthOut {
         active: shared.listed(&caller.engine, health.active).await,
+        active_total: health.active_total,
         blocked: shared.listed(&caller.engine, health.blocked).await,
+        blocked_total: health.blocked_total,
         stalled,
         claims: health.claims,
     })

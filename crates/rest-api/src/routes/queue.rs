@@ -130,7 +130,7 @@ pub(crate) struct OfferOut {
 )]
 pub(crate) async fn queue(State(shared): answer::State, caller: Caller, Query(query): Query<QueueQuery>) -> Answer {
     let looks_around = (query.role.is_some() || query.include_claimed) && query.capabilities.is_empty();
-    let name = caller.call(None).holder().ok().cloned();
+    let name = caller.call(None).holder().ok();
     let wanted = NextQuery {
         project: shared.project(&caller, query.project.as_ref()).await?,
         role: query.role,

@@ -118,7 +118,7 @@ pub(crate) async fn list(State(shared): answer::State, caller: Caller, Query(que
     let wanted = SessionQuery {
         project: shared.scope(&caller, query.project.as_ref()).await?,
         item: query.item,
-        actor: query.actor,
+        actor: query.actor.map(|name| caller.call(None).meant(name)),
         state: query.state,
         health: query.health,
         limit: page(query.limit, PAGE_DEFAULT)?,

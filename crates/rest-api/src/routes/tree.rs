@@ -116,12 +116,14 @@ pub(crate) struct CloseBody {
     fence: Option<u64>,
 }
 
-/// How an item and what lies beneath it is closed by force.
+/// How an item and what lies beneath it is closed.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct CloseTreeBody {
     /// Whether it is given up: then nothing has to be shown.
     cancel: bool,
+    /// Whether each item is closed by its own gates, as far as they allow, instead of all or nothing by force.
+    gated: bool,
     /// The fence of the caller's claim on the item.
     fence: Option<u64>,
 }
@@ -317,10 +319,11 @@ pub(crate) async fn close(
     ok(&caller.engine.run(caller.call(request), close).await?)
 }
 
-/// Close an item with everything beneath it, by force
+/// Close an item with everything beneath it
 ///
-/// All of it or nothing. It is the one way past the workflow's path and the notes that are missing on it; criteria must be shown all
-/// the same, and what others hold stays theirs.
+/// By force: all of it or nothing. It is the one way past the workflow's path and the notes that are missing on it; criteria must be
+/// shown all the same, and what others hold stays theirs. With `gated` blockers and children come first and the item last, each by its
+/// own gates: what is refused stays open, with whatever waits for it.
 #[utoipa::path(
     post, path = "/items/{id}/close-tree", tag = "trees",
     params(("id" = ItemRef, Path, description = "The item")),
@@ -334,6 +337,7 @@ pub(crate) async fn close_whole(
     MaybeJson(body): MaybeJson<CloseTreeBody>,
 ) -> Answer {
     let fence = body.fence.map(Fence);
-    let close = CloseTree { project: ProjectRef::Any, what: What::Whole(item), cancel: body.cancel, fence };
+    let what = if body.gated { What::Tree(item) } else { What::Whole(item) };
+    let close = CloseTree { project: ProjectRef::Any, what, cancel: body.cancel, fence };
     ok(&caller.engine.run(caller.call(request), close).await?)
 }

@@ -71,7 +71,8 @@ pub(crate) async fn begin(
 /// Finish work on an item
 ///
 /// The last comment, links, evidence and the move: all of it or nothing. With `preview` nothing is done, and the answer says what
-/// would keep the item from moving.
+/// would keep the item from moving. Where neither trigger nor status is said and the item has checks, it is handed in: it waits in review
+/// and closes by itself when they hold (`handedIn`).
 #[utoipa::path(
     post, path = "/items/{id}/finish", tag = "claims",
     params(("id" = ItemRef, Path, description = "The item")),

@@ -56,7 +56,7 @@ pub(super) fn compose(context: &Context, filter: &Filter) -> Script {
         // Only the page's rows are read whole; the rest is sorted by what the order needs.
         statement.rows(
             "items",
-            ITEM,
+            ITEM.as_str(),
             &format!(
                 "(SELECT i.pk FROM {from} WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}) k \
                  CROSS JOIN items i ON i.pk = k.pk"
@@ -118,9 +118,13 @@ fn clauses(script: &mut Script, filter: &Filter, way: Way) -> (String, String) {
         Way::Words => {
             let words: Vec<String> =
                 filter.words.iter().map(|word| format!("\"{}\"*", word.replace('"', "\"\""))).collect();
-            let words = script.text(words.join(" AND "));
+            let (words, each) = (script.text(words.join(" AND ")), script.json(&filter.words));
+            // What the index has not taken in yet is little, and looked through. Each word must begin one of the item's there, too.
             format!(
-                "(SELECT rowid AS pk FROM items_fts WHERE items_fts MATCH {words}) w CROSS JOIN items i ON i.pk = w.pk"
+                "(SELECT rowid AS pk FROM items_fts WHERE items_fts MATCH {words} UNION ALL \
+                 SELECT pk FROM items_unindexed waiting WHERE NOT EXISTS \
+                 (SELECT 1 FROM json_each({each}) asked WHERE instr(' ' || waiting.words, ' ' || asked.value) = 0)) w \
+                 CROSS JOIN items i ON i.pk = w.pk"
             )
         }
         Way::Tags => {

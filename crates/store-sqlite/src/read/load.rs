@@ -12,7 +12,7 @@ use super::{around, candidates, contract, keys, knowledge, runs, sessions};
 use crate::context::{Clock, Context};
 use crate::error::{Trouble, corrupt};
 use crate::pool::Link;
-use crate::row::ITEM;
+use crate::row::ITEM_ROW;
 use crate::script::Script;
 
 /// Rows that are read in well under a millisecond.
@@ -152,12 +152,12 @@ fn meant_projects(
 fn items(look: &mut Look<'_>, near: &[Uuid], linked: &[Uuid]) -> Result<Vec<Uuid>, Trouble> {
     let mut projects = Vec::new();
     let far: Vec<Uuid> = once(near.iter().chain(linked).copied()).split_off(near.len());
-    for (result, row, ids) in [("items", ITEM, near), ("far_items", SLIM_ITEM.as_str(), far.as_slice())] {
+    for (row, ids) in [(&*ITEM_ROW, near), (&*SLIM_ITEM, far.as_slice())] {
         if !ids.is_empty() {
             let mut script = Script::default();
             let ids = table(&mut script, ids);
             script.add(format!("SELECT {row}, i.project_id FROM {ids} s CROSS JOIN items i ON i.id = s.id"));
-            projects.extend(look.rows(result, &script)?);
+            projects.extend(look.items(&script)?);
         }
     }
     Ok(projects)
@@ -198,7 +198,8 @@ fn stored_answer(look: &mut Look<'_>, scope: &Scope) -> Result<(), Trouble> {
 /// may change with its neighbours, depends on them.
 static SLIM_ITEM: LazyLock<String> = LazyLock::new(|| {
     let counted = |column: &str| format!("iif(i.sections <> 0, i.{column}, NULL)");
-    ITEM.replace("i.description", &counted("description"))
+    ITEM_ROW
+        .replace("i.description", &counted("description"))
         .replace("i.intent", &counted("intent"))
         .replace("i.metadata", "NULL")
         .replace("i.properties", "NULL")

@@ -4,7 +4,7 @@
 //! most of what is looked for. So what a part found is kept here and bound as a list to the statements that build on it;
 //! what builds on nothing is not asked at all. How many statements there are follows from the scope, not from the rows.
 
-use docket_core::store::row::Seen;
+use docket_core::store::row::{ItemRow, Seen};
 use docket_core::store::{StoreError, Visible};
 use rusqlite::Error::FromSqlConversionFailure;
 use rusqlite::Row;
@@ -12,8 +12,10 @@ use rusqlite::types::Type;
 use uuid::Uuid;
 
 use super::limit::Limit;
+use crate::cells;
 use crate::error::Trouble;
 use crate::pool::Link;
+use crate::row::ITEM_WIDTH;
 use crate::script::Script;
 
 /// The statements of one look, in a transaction that somebody else began.
@@ -24,6 +26,8 @@ pub(super) struct Look<'l> {
     now: i64,
     /// A JSON object by names of results, not closed yet.
     document: String,
+    /// What is not in it: the rows that every look has.
+    items: Vec<ItemRow>,
 }
 
 /// Where rows come from.
@@ -47,7 +51,7 @@ impl<'l> Look<'l> {
     }
 
     fn at(source: Source<'l>, visible: &'l Visible) -> Self {
-        Self { source, visible, now: 0, document: String::with_capacity(DOCUMENT) }
+        Self { source, visible, now: 0, document: String::with_capacity(DOCUMENT), items: Vec::new() }
     }
 
     /// A look that asks no database: every statement finds so many rows.
@@ -115,6 +119,25 @@ impl<'l> Look<'l> {
         self.document = document;
         read?;
         Ok(self.or_made_up(ids))
+    }
+
+    /// Adds items: a row for each that a statement returns. The columns after its cells are ids, as of [`Self::rows`].
+    pub(super) fn items(&mut self, script: &Script) -> Result<Vec<Uuid>, Trouble> {
+        let (mut items, mut ids) = (std::mem::take(&mut self.items), Vec::new());
+        let read = |row: &Row<'_>| {
+            let item = cells::read(row, ITEM_WIDTH);
+            items.push(item.map_err(|error| FromSqlConversionFailure(0, Type::Null, error.into()))?);
+            push_ids(row, ITEM_WIDTH, &mut ids)
+        };
+        let read = self.each(script, read);
+        self.items = items;
+        match read {
+            // What cannot be read was not written by us: the connection is as good as before.
+            Err(Trouble::Sql(FromSqlConversionFailure(_, _, error))) => {
+                Err(Trouble::Rows(StoreError::Corrupt(Some(error))))
+            }
+            read => read.map(|()| self.or_made_up(ids)),
+        }
     }
 
     /// Adds rows of what belongs to some items, whose ids are those of `s`; asks nothing where there are none.
@@ -194,7 +217,10 @@ impl<'l> Look<'l> {
     /// Reads the document.
     pub(super) fn finish(mut self) -> Result<Seen, Trouble> {
         self.document.push('}');
-        serde_json::from_str(&self.document).map_err(|error| Trouble::Rows(StoreError::Corrupt(Some(error.into()))))
+        let seen: Result<Seen, _> = serde_json::from_str(&self.document);
+        let mut seen = seen.map_err(|error| Trouble::Rows(StoreError::Corrupt(Some(error.into()))))?;
+        seen.add_items(self.items);
+        Ok(seen)
     }
 
     fn comma(&mut self) {

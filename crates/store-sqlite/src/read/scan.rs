@@ -115,7 +115,7 @@ fn compose(table: ScanTable, after: Option<&str>) -> Result<Script, StoreError> 
         ScanTable::Items => {
             let number = script.int(rest.parse().unwrap_or(0));
             let after = format!("(project_id, number) > ({leader}, {number}) ORDER BY project_id, number");
-            (ITEM, format!("(SELECT * FROM items WHERE {after} LIMIT {most}) i"))
+            (ITEM.as_str(), format!("(SELECT * FROM items WHERE {after} LIMIT {most}) i"))
         }
         ScanTable::Edges => (EDGE, by("id", "edges", "e")),
         ScanTable::Briefs => (BRIEF, by("item_id", "briefs", "b")),

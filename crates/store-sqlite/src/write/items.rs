@@ -9,6 +9,7 @@ use docket_core::store::code::Coded;
 use docket_core::store::{ItemChange, Touched};
 
 use super::rows;
+use crate::options::{CATCH_UP_EVERY, INDEXED_TOGETHER, UNINDEXED_BYTES};
 use crate::script::{Script, Value};
 
 const IDENTITY: [&str; 4] = ["id", "project_id", "number", "created_at"];
@@ -58,8 +59,16 @@ static SET: LazyLock<[String; 1 << GROUPS.len()]> = LazyLock::new(|| {
 });
 // With VALUES: a statement with a SELECT may write several rows, for which SQLite begins a savepoint, and at each of
 // those the full-text index writes out what it has gathered.
-const ADD_WORDS: &str = "INSERT INTO items_fts (words, rowid) VALUES (?, (SELECT pk FROM items WHERE id = ?))";
-const SET_WORDS: &str = "REPLACE INTO items_fts (words, rowid) VALUES (?, (SELECT pk FROM items WHERE id = ?))";
+const INDEX: &str = "INSERT INTO items_fts (words, rowid) VALUES (?, (SELECT pk FROM items WHERE id = ?))";
+const UNINDEX: &str = "DELETE FROM items_fts WHERE rowid = (SELECT pk FROM items WHERE id = ?)";
+const PUT_OFF: &str = "INSERT INTO items_unindexed (words, pk) VALUES (?, (SELECT pk FROM items WHERE id = ?))";
+const FORGET: &str = "DELETE FROM items_unindexed WHERE pk = (SELECT pk FROM items WHERE id = ?)";
+/// Takes what was put off into the index once there is enough of it; the count is made before the first row is written.
+const CATCH_UP: [&str; 2] = [
+    "INSERT INTO items_fts (rowid, words) SELECT pk, words FROM items_unindexed \
+     WHERE (SELECT count(*) FROM items_unindexed) >= ?",
+    "DELETE FROM items_unindexed WHERE (SELECT count(*) FROM items_unindexed) >= ?",
+];
 const ADD_TAGS: &str = "INSERT OR IGNORE INTO item_tags (tag, item_pk) \
     SELECT t.value, i.pk FROM json_each(?) t CROSS JOIN items i WHERE i.id = ?";
 /// Tags that an item no longer has.
@@ -70,7 +79,7 @@ const DROP_TAGS: &str = "DELETE FROM item_tags WHERE tag NOT IN (SELECT value FR
 pub(super) fn add_new(script: &mut Script, items: &[Item]) {
     let groups = [identity, content, stamp, state, claim, derived];
     script.put(&INSERT, items.iter().map(|item| groups.iter().flat_map(|group| group(item)).collect()));
-    script.put(ADD_WORDS, items.iter().map(|item| about(item, words(item))));
+    add_words(script, items);
     script.put(ADD_TAGS, items.iter().filter(|item| !item.tags.is_empty()).map(|item| about(item, tags(item))));
 }
 
@@ -91,16 +100,40 @@ pub(super) fn add_changed(script: &mut Script, changes: &[ItemChange]) {
     let retold = || changes.iter().filter(|change| change.touched.content).map(|change| &change.item);
     script.put(DROP_TAGS, retold().map(|item| about(item, tags(item))));
     script.put(ADD_TAGS, retold().filter(|item| !item.tags.is_empty()).map(|item| about(item, tags(item))));
-    let reworded = changes.iter().filter(|change| change.touched.words);
-    script.put(SET_WORDS, reworded.map(|change| about(&change.item, words(&change.item))));
+    let reworded: Vec<&Item> =
+        changes.iter().filter(|change| change.touched.words).map(|change| &change.item).collect();
+    for old in [UNINDEX, FORGET] {
+        script.put(old, reworded.iter().map(|item| vec![item.id.as_uuid().into()]));
+    }
+    add_words(script, reworded);
+}
+
+/// Files items under their words. A few are put off, since the index takes in many at once for little more than one; long texts
+/// are not, since those that are put off are searched one by one.
+fn add_words<'i>(script: &mut Script, items: impl IntoIterator<Item = &'i Item>) {
+    let filed: Vec<(&Item, String)> = items.into_iter().map(|item| (item, search::filed(item))).collect();
+    let many = filed.len() >= INDEXED_TOGETHER;
+    let (indexed, put_off): (Vec<_>, Vec<_>) =
+        filed.into_iter().partition(|(_, words)| many || words.len() > UNINDEXED_BYTES);
+    let cells = |(item, words): (&Item, String)| about(item, vec![words.into()]);
+    script.put(INDEX, indexed.into_iter().map(cells));
+    // Whether there is enough is not asked each time, but by chance, so that no pattern of writes is never asked.
+    let asks = |(item, _): &(&Item, String)| {
+        let [.., chance] = *item.id.as_uuid().as_bytes();
+        (u64::from(chance) + item.version).is_multiple_of(CATCH_UP_EVERY)
+    };
+    let catches_up = put_off.iter().any(asks);
+    script.put(PUT_OFF, put_off.into_iter().map(cells));
+    if catches_up {
+        for step in CATCH_UP {
+            script.put(step, [vec![INDEXED_TOGETHER.into()]]);
+        }
+    }
 }
 
 /// Removes items; what belongs to them, edges and tags go with them by their foreign keys.
 pub(super) fn add_removed(script: &mut Script, items: &[ItemId]) {
-    script.put(
-        "DELETE FROM items_fts WHERE rowid = (SELECT pk FROM items WHERE id = ?)",
-        items.iter().map(|id| vec![id.as_uuid().into()]),
-    );
+    script.put(UNINDEX, items.iter().map(|id| vec![id.as_uuid().into()]));
     if !items.is_empty() {
         // In one go: a parent may come before its children.
         script.put(
@@ -199,10 +232,6 @@ fn derived(item: &Item) -> Vec<Value> {
         derived.sections.0.into(),
         derived.inbox.0.into(),
     ]
-}
-
-fn words(item: &Item) -> Vec<Value> {
-    vec![search::filed(item).into()]
 }
 
 fn tags(item: &Item) -> Vec<Value> {

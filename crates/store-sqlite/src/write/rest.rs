@@ -63,10 +63,11 @@ pub(super) fn add_events(script: &mut Script, events: &[Event]) {
 
 /// The answer to keep; a few that have expired go.
 pub(super) fn add_answer(script: &mut Script, answer: &StoredAnswer, now: Timestamp) {
-    // A limit as an expression: SQLite compiles a statement anew for each value of a bare parameter that limits it.
+    // They run out in the order of their keys. A limit as an expression: SQLite compiles a statement anew for each value of a
+    // bare parameter that limits it.
     script.put(
-        "DELETE FROM answers WHERE pk IN (SELECT pk FROM answers WHERE expires_at <= ? LIMIT (? + 0))",
-        [vec![now.as_millis().into(), ANSWERS_SWEPT.into()]],
+        "DELETE FROM answers WHERE pk IN (SELECT pk FROM answers ORDER BY pk LIMIT (? + 0)) AND expires_at <= ?",
+        [vec![ANSWERS_SWEPT.into(), now.as_millis().into()]],
     );
     script.put(
         "REPLACE INTO answers (principal, operation, request, digest, expires_at, answer) VALUES (?, ?, ?, ?, ?, ?)",

@@ -83,7 +83,7 @@ pub(super) struct Desk {
     context: Arc<Context>,
     pub(super) watch: Arc<Watch>,
     disk: Arc<Disk>,
-    turn: Turn,
+    pub(super) turn: Turn,
     pub(super) link: Option<Link>,
     closed: bool,
 }
@@ -120,7 +120,11 @@ impl Desk {
 
     /// Runs one unit to its commit, unless somebody else has the database's lock.
     pub(super) fn run_now(&mut self, unit: Box<dyn Unit>) -> Result<Result<(), StoreError>, Box<dyn Unit>> {
-        if self.closed || planted(Bug::AnswerBeforeCommit) || !matches!(self.try_lock(), Ok(true)) {
+        if self.closed || planted(Bug::AnswerBeforeCommit) {
+            return Err(unit);
+        }
+        if !matches!(self.try_lock(), Ok(true)) {
+            self.turn.leave();
             return Err(unit);
         }
         let (reply, mut answer) = oneshot::channel();
@@ -226,30 +230,26 @@ impl Desk {
         Err(Fault::Unit(failed("a unit of work wanted to look further than it may")))
     }
 
-    /// Takes the database's lock, after waiting for it if need be.
+    /// Takes the database's lock, after waiting for it if need be. The place in line is kept until the transaction has ended.
     async fn lock(&mut self) -> Result<(), StoreError> {
         loop {
-            match self.try_lock() {
-                Ok(true) => break,
-                Ok(false) => {
-                    if !self.turn.wait().await {
-                        self.turn.leave();
-                        return Err(StoreError::Busy(None));
-                    }
-                }
-                Err(error) => {
-                    self.turn.leave();
-                    return Err(error);
-                }
-            }
+            let error = match self.try_lock() {
+                Ok(true) => return Ok(()),
+                Ok(false) if self.turn.wait().await => continue,
+                Ok(false) => StoreError::Busy(None),
+                Err(error) => error,
+            };
+            self.turn.leave();
+            return Err(error);
         }
-        self.turn.leave();
-        Ok(())
     }
 
     /// Takes the database's lock, unless another process has it.
     fn try_lock(&mut self) -> Result<bool, StoreError> {
         self.disk.check()?;
+        if !self.turn.has_come() {
+            return Ok(false);
+        }
         let link = match self.link.take().filter(Link::is_whole) {
             Some(link) => self.link.insert(link),
             None => self.link.insert(self.connector.connect_impatient().map_err(store_error)?),
@@ -259,7 +259,7 @@ impl Desk {
             Err(error) if is_busy(&error) => Ok(false),
             Err(error) => {
                 self.link = None;
-                Err(store_error(error))
+                Err(self.told(error))
             }
         }
     }
@@ -357,6 +357,7 @@ impl Desk {
             }
         }
         if batch.committed {
+            self.turn.leave();
             self.connector.counters.commits.fetch_add(1, Ordering::Relaxed);
             self.watch.committed();
         }
@@ -376,6 +377,7 @@ impl Desk {
             tracing::warn!(error = &error as &dyn std::error::Error, "a transaction without writes did not end");
             self.link = None;
         }
+        self.turn.leave();
         batch.spent
     }
 
@@ -393,6 +395,7 @@ impl Desk {
         let _ = self.end("ROLLBACK");
         self.context.projects.clear();
         self.link = None;
+        self.turn.leave();
         for reply in batch.decided {
             answer(reply, Err(again(error)));
         }
@@ -413,7 +416,7 @@ impl Desk {
         if is_unflushed(&error) {
             self.disk.lose();
         }
-        store_error(error)
+        self.disk.meaning(store_error(error))
     }
 }
 

@@ -19,6 +19,7 @@ impl Desk {
             return Ok(());
         }
         self.end("COMMIT")?;
+        self.turn.leave();
         self.lock_late()
     }
 

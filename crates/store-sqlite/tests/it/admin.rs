@@ -78,8 +78,12 @@ async fn what_knowledge_is_found_by_is_compared_and_put_right() {
 #[tokio::test]
 async fn findings_name_what_is_wrong() {
     let bench = Bench::new().await;
-    let items: Vec<Item> = (1..=3).map(|number| item(&bench.project, number, "checked")).collect();
-    bench.put_items(&items).await;
+    // As many as the index takes in at once; the last three are put in one by one, and wait for it.
+    let items: Vec<Item> = (1..=103).map(|number| item(&bench.project, number, "checked")).collect();
+    bench.put_items(&items[..100]).await;
+    for item in &items[100..] {
+        bench.put_items(std::slice::from_ref(item)).await;
+    }
     assert_eq!(bench.store.integrity().await.expect("findings"), Vec::<String>::new());
     let path = bench.folder.path().join("docket.db");
     let raw = Connection::open(path).expect("a connection");
@@ -87,10 +91,20 @@ async fn findings_name_what_is_wrong() {
     raw.execute_batch("DELETE FROM items_fts WHERE rowid = 1").expect("broken");
     raw.execute_batch("DELETE FROM items WHERE pk = 2").expect("broken");
     raw.execute_batch("UPDATE items SET tags = '[\"lost\"]' WHERE pk = 3").expect("broken");
+    raw.execute_batch("DELETE FROM items_unindexed WHERE pk = 101").expect("broken");
+    raw.execute_batch("DELETE FROM items WHERE pk = 102").expect("broken");
+    raw.execute_batch("INSERT INTO items_fts (rowid, words) VALUES (103, 'checked')").expect("broken");
     raw.close().expect("closed");
     let findings = bench.store.integrity().await.expect("findings");
-    assert_eq!(findings, ["items_fts holds words of an item that does not exist"]);
-    assert_eq!(bench.store.unfiled().await.expect("items"), [items[0].id, items[2].id]);
+    assert_eq!(
+        findings,
+        [
+            "a row of items_unindexed refers to a row that is not in items",
+            "items_fts holds words of an item that does not exist",
+            "items_fts holds words of an item that still wait for it",
+        ]
+    );
+    assert_eq!(bench.store.unfiled().await.expect("items"), [items[0].id, items[2].id, items[100].id]);
     assert!(verify_backup(&bench.folder.path().join("nothing.db")).await.is_err());
 }
 
@@ -138,7 +152,7 @@ async fn what_items_are_found_by_can_be_filed_anew() {
     let path = bench.folder.path().join("docket.db");
     let raw = Connection::open(path).expect("a connection");
     raw.pragma_update(None, "foreign_keys", false).expect("no foreign keys");
-    raw.execute_batch("DELETE FROM items_fts WHERE rowid = 1").expect("broken");
+    raw.execute_batch("DELETE FROM items_unindexed WHERE pk = 1").expect("broken");
     raw.execute_batch("DELETE FROM item_tags").expect("broken");
     raw.execute_batch("INSERT INTO item_tags (tag, item_pk) VALUES ('stray', 3)").expect("broken");
     raw.execute_batch("INSERT INTO items_fts (rowid, words) VALUES (99, 'ghost')").expect("broken");
@@ -161,4 +175,23 @@ async fn what_items_are_found_by_can_be_filed_anew() {
     assert_eq!(bench.store.unfiled().await.expect("items"), []);
     assert_eq!(bench.store.integrity().await.expect("findings"), Vec::<String>::new());
     assert_eq!(bench.get(items[1].id).await.expect("it").version, items[1].version, "a repair is no change");
+}
+
+#[tokio::test]
+async fn a_backup_of_an_older_schema_is_looked_at_as_it_is() {
+    let bench = Bench::new().await;
+    bench.put_items(&[item(&bench.project, 1, "kept")]).await;
+    let backup = bench.folder.path().join("backup.db");
+    bench.store.backup_to(&backup).await.expect("a copy");
+    let raw = Connection::open(&backup).expect("a connection");
+    raw.execute_batch(
+        "DROP TABLE items_unindexed; CREATE INDEX answers_expiry ON answers (expires_at); PRAGMA user_version = 6",
+    )
+    .expect("as an older program left it");
+    drop(raw);
+    assert_eq!(verify_backup(&backup).await.expect("findings"), Vec::<String>::new());
+    let newer = Connection::open(&backup).expect("a connection");
+    newer.execute_batch("PRAGMA user_version = 99").expect("a version");
+    drop(newer);
+    assert!(verify_backup(&backup).await.is_err(), "that of a newer one is refused");
 }

@@ -5,4 +5,5 @@ mod digest;
 mod opening;
 mod support;
 mod waiting;
+mod words;
 mod writing;

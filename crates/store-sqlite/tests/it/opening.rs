@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use docket_core::model::{Inbox, Item, Role};
+use docket_core::model::{Event, EventId, Inbox, Item, Role, Verb};
 use docket_core::store::{ChangeSet, Scope, Store, StoreError};
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::support::{Bench, Put, fast, item, name, project};
+use crate::support::{Bench, Put, event, fast, item, name, note, project};
 
 /// Takes back what later migrations have made.
-const FIRST_SCHEMA: &str = "DROP TABLE knowledge_counts; DROP TABLE knowledge_vectors; DROP TABLE knowledge_links; \
+const FIRST_SCHEMA: &str = "DROP TABLE items_unindexed; CREATE INDEX answers_expiry ON answers (expires_at); DROP TABLE knowledge_counts; DROP TABLE knowledge_vectors; DROP TABLE knowledge_links; \
     DROP TABLE knowledge_facets; DROP TABLE knowledge_words; DROP TABLE knowledge; DROP TABLE api_keys; DROP TABLE briefs; DROP TABLE questions; \
     DROP TABLE comments; DROP TABLE links; DROP TABLE runs; DROP TABLE sessions; DROP INDEX items_inbox; DROP INDEX items_left; \
     ALTER TABLE items DROP COLUMN sections; \
@@ -105,7 +105,7 @@ async fn a_newer_schema_is_refused_and_named() {
     let newer = raw(&folder);
     newer.execute_batch("PRAGMA user_version = 99").expect("a version");
     newer.close().expect("closed");
-    assert!(matches!(refusal(fast(&folder)).await, StoreError::Newer { found: 99, known: 6 }));
+    assert!(matches!(refusal(fast(&folder)).await, StoreError::Newer { found: 99, known: 7 }));
 }
 
 #[tokio::test]
@@ -167,4 +167,91 @@ async fn a_closed_store_refuses_what_comes_later() {
     bench.store.close().await;
     assert!(bench.try_put(ChangeSet::default()).await.is_err());
     assert!(bench.store.head().await.is_err());
+}
+
+/// That an item was made, with an id as ids of events are.
+fn told(made: &Item, number: u32) -> Event {
+    let at = u64::try_from(made.created_at.as_millis()).expect("a time after 1970");
+    let id = EventId(ulid::Ulid::from_parts(at, number.into()));
+    Event { id, ..event(made.project, Some(made.id), Verb::Created, made.created_at) }
+}
+
+/// Copies a database with its log to a folder of its own, as a machine that goes down leaves it.
+fn left_as_it_is(folder: &TempDir) -> TempDir {
+    let left = tempfile::tempdir().expect("a folder");
+    for name in ["docket.db", "docket.db-wal"] {
+        std::fs::copy(folder.path().join(name), left.path().join(name)).expect("a copy");
+    }
+    left
+}
+
+/// Whoever reads keeps what is newer than its view from being copied out of the log, and with it every page that was written
+/// again since: the database by itself is then like nothing it ever was.
+#[tokio::test]
+async fn a_log_is_taken_although_readers_kept_some_of_it_from_being_copied() {
+    let bench = Bench::new().await;
+    let reader = raw(&bench.folder);
+    let first = item(&bench.project, 1000, "first");
+    let events = vec![told(&first, 0)];
+    bench.put(ChangeSet { new_items: vec![first.clone()], events, ..ChangeSet::default() }).await;
+    // Pages that are free hold what they held before, and look like pages of events to whoever comes to them by a wrong way.
+    let notes: Vec<_> = (0..3000).map(|number| note(&first, &format!("n{number}"), &"x".repeat(400))).collect();
+    let removed_notes = notes.iter().map(|note| note.id).collect();
+    bench.put(ChangeSet { notes, ..ChangeSet::default() }).await;
+    reader.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("copied");
+    bench.put(ChangeSet { removed_notes, ..ChangeSet::default() }).await;
+    reader.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("copied");
+    let mut looked = 0;
+    for number in 1..=800 {
+        if number % 3 == 0 {
+            let _ = reader.execute_batch("COMMIT");
+            reader.execute_batch("BEGIN").expect("a view");
+            let _: i64 = reader.query_row("SELECT count(*) FROM events", (), |row| row.get(0)).expect("a number");
+        }
+        let made = item(&bench.project, number, "logged");
+        let events = vec![told(&made, number)];
+        let next_numbers = [(bench.project.id, number + 1)].into();
+        bench.put(ChangeSet { new_items: vec![made], next_numbers, events, ..ChangeSet::default() }).await;
+        if number > 150 && number % 4 == 0 {
+            let left = left_as_it_is(&bench.folder);
+            let store = SqliteStore::open(fast(&left)).await.unwrap_or_else(|error| panic!("{number}: {error:?}"));
+            assert_eq!(store.head().await.expect("a number"), u64::from(number) + 1, "every event is there");
+            store.close().await;
+            looked += 1;
+        }
+    }
+    assert!(looked > 150);
+}
+
+#[tokio::test]
+async fn damage_is_not_blamed_on_the_log() {
+    let bench = Bench::new().await;
+    let items: Vec<Item> = (1..=200).map(|number| item(&bench.project, number, "checked")).collect();
+    let events =
+        items.iter().map(|made| event(made.project, Some(made.id), docket_core::model::Verb::Created, made.created_at));
+    bench.put(ChangeSet { events: events.collect(), new_items: items.clone(), ..ChangeSet::default() }).await;
+    let raw = raw(&bench.folder);
+    raw.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); UPDATE items_fts_data SET block = x'00' WHERE id > 100")
+        .expect("damaged");
+    raw.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("copied");
+    drop(raw);
+    let last = item(&bench.project, 201, "last");
+    let events = vec![told(&last, 201)];
+    bench.put(ChangeSet { new_items: vec![last], events, ..ChangeSet::default() }).await;
+    let left = left_as_it_is(&bench.folder);
+    let store = SqliteStore::open(fast(&left)).await.expect("whoever mends it has to get in");
+    assert!(!store.integrity().await.expect("findings").is_empty());
+    store.close().await;
+}
+
+#[tokio::test]
+async fn an_older_database_that_is_only_to_be_read_can_be_brought_to_the_newest_schema_first() {
+    let folder = fresh().await;
+    let newest = schema_of(&raw(&folder));
+    raw(&folder).execute_batch(FIRST_SCHEMA).expect("as it was once");
+    let options = fast(&folder).create(false).read_only(true);
+    let store = SqliteStore::open_newest(options).await.expect("it can be read");
+    assert_eq!(store.head().await.expect("a number"), 0);
+    store.close().await;
+    assert_eq!(schema_of(&raw(&folder)).len(), newest.len());
 }

@@ -181,7 +181,10 @@ async fn costs_do_not_grow_with_rows() {
         let items: Vec<Item> = (0..size)
             .map(|_| {
                 number += 1;
-                child(&root, number, "child", &bench.project)
+                let child = child(&root, number, "child", &bench.project);
+                // With an id that ends so, it is asked whether the index of words has to catch up.
+                let id = ItemId::from_uuid(uuid::Uuid::from_u128(child.id.as_uuid().as_u128() << 8 | 7));
+                Item { id, ..child }
             })
             .collect();
         let before = (bench.store.statements(), bench.store.scripts());

@@ -63,7 +63,7 @@ impl Command for AddEntries {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<EntriesAdded>, Error> {
-        check_batch("entries", self.entries.len(), limits::BATCH)?;
+        check_batch("entries", self.entries.len(), call.access.limits.batch)?;
         check_authority(call, self.authority)?;
         let mut draft = Draft::new(call, seen);
         let item = self.item.as_ref().map(|item| seen.resolve(item)).transpose()?;
@@ -97,7 +97,7 @@ fn add(draft: &mut Draft<'_>, origin: Origin, learnings: &[Learning]) -> Result<
         check_texts(&learning.body, &learning.tags).map_err(|error| error.within(&format!("entries[{index}]")))?;
     }
     draft.check_room(learnings.len())?;
-    let author = draft.call.holder()?.clone();
+    let author = draft.call.actor()?.clone();
     let mut added = Vec::with_capacity(learnings.len());
     for learning in learnings {
         let entry = Entry {

@@ -7,7 +7,6 @@ use crate::access::{Needs, Profile, Reach};
 use crate::command::{check_batch, keep_lease_recorded};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
-use crate::limits;
 use crate::model::{EntryId, EntryTie, ItemId, ItemRef};
 use crate::store::{KnowledgeReach, ProjectRef, Scope, Slice};
 
@@ -45,10 +44,10 @@ impl Command for CiteEntries {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<EntriesCited>, Error> {
-        check_batch("entries", self.entries.len(), limits::BATCH)?;
+        check_batch("entries", self.entries.len(), call.access.limits.batch)?;
         let mut draft = Draft::new(call, seen);
         let item = seen.resolve(&self.item)?;
-        let by = call.holder()?.clone();
+        let by = call.actor()?.clone();
         let mut changed: Vec<EntryId> = Vec::new();
         for id in &self.entries {
             let entry = named(seen, *id)?;

@@ -67,7 +67,7 @@ impl Command for EditEntry {
         if after == *before {
             return Ok(Decision::done(draft.finish(), EntryEdited { entry: after }));
         }
-        let by = call.holder()?.clone();
+        let by = call.actor()?.clone();
         let after = Entry { updated_at: draft.now, updated_by: by.clone(), ..after };
         let after = match self.authority {
             Authority::Human => {

@@ -7,7 +7,6 @@ use crate::access::{Needs, Profile, Reach};
 use crate::command::check_batch;
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::Error;
-use crate::limits;
 use crate::model::EntryId;
 use crate::store::{KnowledgeReach, Scope, Slice};
 
@@ -37,7 +36,7 @@ impl Command for RemoveEntries {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<EntriesRemoved>, Error> {
-        check_batch("entries", self.entries.len(), limits::BATCH)?;
+        check_batch("entries", self.entries.len(), call.access.limits.batch)?;
         let mut draft = Draft::new(call, seen);
         let mut removed: Vec<EntryId> = Vec::with_capacity(self.entries.len());
         for id in &self.entries {

@@ -8,7 +8,6 @@ use crate::command::check_batch;
 use crate::command::verify::{check_authority, is_agent};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Code, Error, Kind, Reason};
-use crate::limits;
 use crate::model::{Authority, Entry, EntryId, Review, Verb};
 use crate::store::{KnowledgeReach, Scope, Slice};
 
@@ -70,14 +69,14 @@ impl Command for ReviewEntries {
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<EntriesReviewed>, Error> {
-        check_batch("entries", self.entries.len(), limits::BATCH)?;
+        check_batch("entries", self.entries.len(), call.access.limits.batch)?;
         if self.authority != Authority::Human || is_agent(call) {
             let message = "whether an entry is right is for a person to say: ask one";
             return Err(Error::new(Kind::Permanent, Code::Forbidden, Reason::NotYours, message));
         }
         check_authority(call, self.authority)?;
         let mut draft = Draft::new(call, seen);
-        let by = call.holder()?.clone();
+        let by = call.actor()?.clone();
         let mut entries: Vec<ReviewedEntry> = Vec::with_capacity(self.entries.len());
         for ReadEntry { entry: id, version } in &self.entries {
             let before = named(seen, *id)?;

@@ -50,15 +50,16 @@ impl Command for BeginSession {
             project: self.project.clone(),
             items: vec![self.item.clone()],
             around: Around { sessions: true, ..around() },
-            held_by: call.holder().ok().cloned().into_iter().collect(),
+            held_by: call.holder().into_iter().collect(),
             ..Scope::default()
         }
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<SessionBegun>, Error> {
-        let holder = call.holder()?.clone();
-        if let Some(expected) = self.expected_actor.as_ref().filter(|expected| **expected != holder) {
-            let message = format!("the caller is \"{holder}\", and \"{expected}\" was expected");
+        let holder = call.holder()?;
+        let actor = call.actor()?;
+        if let Some(expected) = self.expected_actor.as_ref().filter(|expected| *expected != actor) {
+            let message = format!("the caller is \"{actor}\", and \"{expected}\" was expected");
             return Err(Error::conflict(Reason::ActorMismatch, message).at("expectedActor"));
         }
         let mut draft = Draft::new(call, seen);

@@ -59,7 +59,7 @@ fn own<'s>(call: &Call, seen: &'s Slice, id: SessionId) -> Result<(&'s Session, 
     let missing = || Error::not_found(format!("no session \"{id}\""));
     let session = seen.sessions.get(&id).ok_or_else(missing)?;
     let item = seen.items.get(&session.item).ok_or_else(missing)?;
-    if session.actor != *call.holder()? {
+    if session.actor != call.holder()? {
         let message = "the session is another agent's: only whoever began it goes on with it or ends it";
         return Err(Error::new(Kind::Permanent, Code::Forbidden, Reason::NotYours, message));
     }

@@ -53,7 +53,7 @@ impl Draft<'_> {
         if !self.has_open_question(id) {
             return;
         }
-        let by = self.call.holder().unwrap_or(&self.call.principal).clone();
+        let by = self.call.actor().unwrap_or(&self.call.principal).clone();
         self.change(id, |item, _| item.derived.inbox = item.derived.inbox.with(Inbox::QUESTION, false));
         self.passed_questions.push(PassedQuestion { item: id, by, at: self.now });
     }

@@ -66,6 +66,11 @@ impl Seen {
         self.now.into()
     }
 
+    /// Adds items that were handed over by themselves.
+    pub fn add_items(&mut self, items: Vec<ItemRow>) {
+        self.items.extend(items);
+    }
+
     /// Projects whose rules are not known at the version that was read.
     pub fn unknown_projects(&self, known: impl Fn(ProjectId, u64) -> Option<Arc<Project>>) -> Vec<ProjectId> {
         let unknown = self.projects.iter().filter(|(id, version, ..)| known(*id, *version).is_none());

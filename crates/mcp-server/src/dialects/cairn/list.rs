@@ -47,7 +47,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let mut fields = Fields::open(arguments, KNOWN)?;
     let wanted = Wanted {
         status: fields.parsed("status", name)?,
-        assignee: fields.parsed("assignee", who::holder)?,
+        assignee: fields.parsed("assignee", who::holder)?.map(|name| session.call(None, None).meant(name)),
         ready: fields.flag("ready")?,
     };
     let execution = fields.parsed("execution", one_of(EXECUTIONS))?;

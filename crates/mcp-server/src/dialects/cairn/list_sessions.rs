@@ -39,7 +39,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let mut query = SessionQuery {
         project: session.project().clone(),
         item: fields.parsed("task", task_ref)?,
-        actor: fields.parsed("actor", who::holder)?,
+        actor: fields.parsed("actor", who::holder)?.map(|name| session.call(None, None).meant(name)),
         state: fields.parsed("status", str::parse::<SessionState>)?,
         health: fields.parsed("health", str::parse::<Health>)?,
         limit: 0,

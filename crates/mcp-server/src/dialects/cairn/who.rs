@@ -37,7 +37,7 @@ pub(super) fn holder(text: &str) -> Result<Name, docket_core::Invalid> {
 pub(super) fn expected(session: &Session, text: &str) -> Result<Name, Error> {
     let bound = identity(session);
     if text == bound {
-        return session.holder();
+        return session.call(None, None).actor().cloned();
     }
     let message = format!("the caller is \"{bound}\", and \"{}\" was expected", echo(text));
     Err(Error::conflict(Reason::ActorMismatch, message).at("expected_actor"))
@@ -49,7 +49,8 @@ pub(super) async fn attempters(
     attempts: impl Iterator<Item = &Attempt>,
 ) -> Result<BTreeMap<SessionId, String>, Error> {
     let own = session.call(None, None);
-    let of_own = |attempt: &Attempt| own.by.as_ref().filter(|by| by.actor.id == attempt.actor).map(spelled);
+    let holder = own.holder().ok();
+    let of_own = |attempt: &Attempt| own.by.as_ref().filter(|_| holder.as_ref() == Some(&attempt.actor)).map(spelled);
     let attempts: Vec<(&Attempt, Option<String>)> = attempts.map(|attempt| (attempt, of_own(attempt))).collect();
     let others = attempts.iter().filter(|(_, own)| own.is_none()).map(|(attempt, _)| attempt.item);
     let begun: BTreeMap<String, String> = newest(session, others.collect(), Verb::SessionBegun, PAGE)
@@ -71,7 +72,8 @@ pub(super) async fn assignees(
     now: Timestamp,
 ) -> Result<BTreeMap<ItemId, String>, Error> {
     let own = session.call(None, None);
-    let of_own = |holder: &Name| own.by.as_ref().filter(|by| by.actor.id == *holder).map(spelled);
+    let myself = own.holder().ok();
+    let of_own = |holder: &Name| own.by.as_ref().filter(|_| myself.as_ref() == Some(holder)).map(spelled);
     let held: Vec<(ItemId, &Name, Option<String>)> = items
         .filter_map(|item| Some((item.id, &item.live_claim(now)?.holder)))
         .map(|(id, holder)| (id, holder, of_own(holder)))

@@ -46,7 +46,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let complete = Complete { project: session.project().clone(), item, output, learnings };
     let done = session.engine().run(session.call(None, request), complete).await?;
     if !done.runs.is_empty() {
-        make_waiting(session);
+        session.make_waiting();
     }
     let keys = session.keys(std::iter::once(&done.item)).await;
     Ok(Answer::of(&json!({
@@ -55,21 +55,6 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
         "verificationEtaSec": done.eta_seconds,
         "knowledgeEntryIds": done.entries,
     })))
-}
-
-/// Has the checks made that wait, beside the connection: nobody waits for them. Where they are run elsewhere, a runner takes them;
-/// what is left when the process ends is made by whoever comes next.
-pub(super) fn make_waiting(session: &Session) {
-    let engine = session.engine().clone();
-    if !engine.runs_checks() {
-        return;
-    }
-    let (call, project) = (session.call(None, None), session.project().clone());
-    tokio::spawn(async move {
-        if let Err(error) = engine.make_waiting(&call, &project).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "checks that waited were not made");
-        }
-    });
 }
 
 fn learnings(fields: &mut Fields) -> Result<Vec<Learning>, Error> {

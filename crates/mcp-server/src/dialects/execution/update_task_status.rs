@@ -6,7 +6,6 @@ use docket_core::{Invalid, Reason, echo};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 
-use super::complete_task::make_waiting;
 use super::schema::{self, Effect, flag, object, request_id, shape, text, word};
 use super::task::{need_task, told};
 use crate::answer::Answer;
@@ -43,7 +42,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let progress = Progress { project: session.project().clone(), item, to, note, renew };
     let done = session.engine().run(session.call(None, request), progress).await?;
     if !done.runs.is_empty() {
-        make_waiting(session);
+        session.make_waiting();
     }
     let keys = session.keys(std::iter::once(&done.item)).await;
     let claim = done.item.live_claim(done.at);

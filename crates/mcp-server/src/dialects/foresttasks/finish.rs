@@ -38,6 +38,9 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
     let request = request_id(&mut fields)?;
     let end = || session.engine().run(session.call(None, request.clone()), finish.clone());
     let finished = session.with_sign_off(session.project(), &task, end).await?;
+    if finished.handed_in.as_ref().is_some_and(|pending| !pending.runs.is_empty()) {
+        session.make_waiting();
+    }
     let dossier = read(session, session.project(), &task, &include).await?;
     let action = if preview { "preview" } else { "apply" };
     Ok(Answer::of(&packet::finish(action, &dossier, &finished, &proved, &include)))

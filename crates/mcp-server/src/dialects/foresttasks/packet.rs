@@ -72,6 +72,9 @@ pub(super) fn finish(
         put("unblocked", moved.unblocked.iter().map(|task| json!(task.item)).collect());
         put("cascades", moved.cascades.iter().map(cascade).collect());
     }
+    if let Some(pending) = &finished.handed_in {
+        put("handedIn", json!({ "verification": pending.verification, "etaSeconds": pending.eta_seconds }));
+    }
     if finished.applied {
         let status = moved.map(|moved| &moved.to_status);
         put(

@@ -249,7 +249,7 @@ async fn ask(session: &Session, call: Call, mut fields: Fields) -> Result<Answer
         options: fields.texts("options", Text::parse)?.unwrap_or_default(),
         fence: None,
     };
-    let put = session.engine().run(call, ask).await?;
+    let put = session.engine().run(session.call_before_asking(call), ask).await?;
     // Where a person sits at the other end, the question is theirs at once; whatever becomes of it, it was asked.
     match session.elicit_answer(&put).await {
         Elicited::Answered(answered) => Ok(asked(&answered)),

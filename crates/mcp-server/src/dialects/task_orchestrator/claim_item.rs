@@ -6,6 +6,7 @@ use std::time::Duration;
 use docket_core::command::{
     Claim, ClaimNext, ClaimOutcome, ClaimRequest, ClaimResult, Held, ReleaseOutcome, ReleaseResult, Wanted,
 };
+use docket_core::engine::Call;
 use docket_core::model::{Attribution, Fence, ItemId, ItemRef, Key, Name, RequestId, Role, Timestamp, Ttl};
 use docket_core::store::Filter;
 use docket_core::{Error, Kind, Reason, echo, limits};
@@ -282,16 +283,17 @@ async fn run(
         releases: releases.iter().filter_map(|(_, item)| item.as_ref().ok().cloned()).collect(),
         ready_only: false,
     };
+    let call = session.call(Some(by), Some(request));
     let (mut placed, mut ended) = (Vec::new().into_iter(), Vec::new().into_iter());
     if !command.claims.is_empty() || !command.releases.is_empty() {
-        let done = session.engine().run(session.call(Some(by), Some(request)), command).await?;
+        let done = session.engine().run(call.clone(), command).await?;
         placed = done.claims.into_iter();
         ended = done.releases.into_iter();
         answer.auto_released.extend(done.auto_released);
     }
     for (text, claim) in named {
         answer.claim_results.push(match claim {
-            Ok(_) => placed.next().map_or_else(ClaimRow::default, claim_row),
+            Ok(_) => placed.next().map_or_else(ClaimRow::default, |result| claim_row(&call, result)),
             Err(error) => not_found(&text, error.message),
         });
     }
@@ -315,10 +317,10 @@ async fn next(
     let role = wanted.role;
     let command = ClaimNext { project: session.project().clone(), wanted, ttl };
     let call = session.call(Some(by), Some(request));
-    let offer = session.engine().claim_next_waiting(call, command, wait, tokio::time::sleep).await?;
+    let offer = session.engine().claim_next_waiting(call.clone(), command, wait, tokio::time::sleep).await?;
     let row = if let (Some(held), Some(item)) = (offer.held, offer.item) {
         let key = session.keys(std::iter::once(&*item)).await.of(&item);
-        ClaimRow { key, title: Some(item.title.to_string()), ..held_row(*held) }
+        ClaimRow { key, title: Some(item.title.to_string()), ..held_row(&call, *held) }
     } else {
         // One is enough to know that there are some.
         let open = Filter {
@@ -334,11 +336,11 @@ async fn next(
     Ok(ClaimAnswer { claim_results: vec![row], auto_released: offer.auto_released, ..ClaimAnswer::default() })
 }
 
-fn held_row(held: Held) -> ClaimRow {
+fn held_row(call: &Call, held: Held) -> ClaimRow {
     ClaimRow {
         item_id: Some(held.item.to_string()),
         outcome: SUCCESS,
-        claimed_by: Some(held.claim.holder),
+        claimed_by: Some(call.shown(held.claim.holder)),
         claimed_at: Some(held.claim.claimed_at),
         claim_expires_at: held.claim.expires_at,
         original_claimed_at: Some(held.claim.original_claimed_at),
@@ -347,10 +349,10 @@ fn held_row(held: Held) -> ClaimRow {
     }
 }
 
-fn claim_row(result: ClaimResult) -> ClaimRow {
+fn claim_row(call: &Call, result: ClaimResult) -> ClaimRow {
     let item_id = Some(result.item.map_or_else(|| echo(&result.asked), |id| id.to_string()));
     match result.outcome {
-        ClaimOutcome::Held(held) => held_row(*held),
+        ClaimOutcome::Held(held) => held_row(call, *held),
         ClaimOutcome::AlreadyClaimed { retry_after_ms } => ClaimRow {
             item_id,
             outcome: "already_claimed",

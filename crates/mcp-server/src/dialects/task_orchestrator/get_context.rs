@@ -70,7 +70,7 @@ struct ItemAnswer<'a> {
     skill_pointer: Option<&'a str>,
     note_progress: Option<NoteProgress>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    claim_detail: Option<ClaimDetail<'a>>,
+    claim_detail: Option<ClaimDetail>,
 }
 
 #[derive(Serialize)]
@@ -96,8 +96,8 @@ struct GateStatus<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ClaimDetail<'a> {
-    claimed_by: &'a Name,
+struct ClaimDetail {
+    claimed_by: Name,
     claimed_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     claim_expires_at: Option<Timestamp>,
@@ -108,8 +108,9 @@ struct ClaimDetail<'a> {
 async fn of_item(session: &Session, item: &ItemRef, with_ancestors: bool) -> Result<Answer, Error> {
     let context = session.engine().context(session.project(), item).await?;
     let ItemContext { item, guide, .. } = &context;
+    let call = session.call(None, None);
     let claim_detail = item.claim.as_ref().map(|claim| ClaimDetail {
-        claimed_by: &claim.holder,
+        claimed_by: call.shown(claim.holder.clone()),
         claimed_at: claim.claimed_at,
         claim_expires_at: claim.expires_at,
         original_claimed_at: claim.original_claimed_at,
@@ -284,7 +285,7 @@ async fn health(session: &Session, with_ancestors: bool) -> Result<Answer, Error
         blocked_items: lists.blocked(&health.blocked),
         stalled_items: lists.stalled(&health.stalled),
         claim_summary: ClaimSummary::of(health.claims, false),
-        truncated: is_cut(&health.active) || is_cut(&health.blocked),
+        truncated: health.is_cut() || health.blocked_total > health.blocked.len() as u64,
     }))
 }
 

@@ -192,7 +192,7 @@ async fn filter(session: &Session, fields: &mut Fields) -> Result<(Filter, bool)
         held_by: None,
         sort: fields.parsed("sortBy", one_of(SORTS))?.unwrap_or_default(),
         order: fields.parsed("sortOrder", one_of(ORDERS))?.unwrap_or_default(),
-        limit: clamped(fields, "limit", SEARCH_ROWS, 1, MOST_ROWS)?,
+        limit: session.engine().page(clamped(fields, "limit", SEARCH_ROWS, 1, MOST_ROWS)?),
         after: None,
         offset: clamped(fields, "offset", 0, 0, i64::from(u32::MAX))?,
         count: true,

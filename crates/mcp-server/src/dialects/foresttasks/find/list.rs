@@ -58,10 +58,10 @@ async fn filter(
         status: fields.parsed("status", status)?,
         priority: fields.parsed("priority", str::parse::<Priority>)?,
         tags: fields.texts("labels", tag)?.unwrap_or_default(),
-        held_by: fields.parsed("assignee", Name::parse)?,
+        held_by: fields.parsed("assignee", Name::parse)?.map(|name| session.call(None, None).meant(name)),
         blocked: fields.flag("blocked")?,
         inbox: fields.flag("needsHuman")?,
-        limit: limit(fields, MOST)?,
+        limit: session.engine().page(limit(fields, MOST)?),
         count: true,
         ..Filter::default()
     })
