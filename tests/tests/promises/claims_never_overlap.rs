@@ -23,7 +23,8 @@ const REPLICAS: usize = 2;
 const ITEMS: usize = 256;
 const LENGTH: Duration = Duration::from_secs(20);
 
-/// A claim that was acknowledged: what, to whom, under which fence, asked when, answered when.
+/// A claim that was acknowledged: what, to whom, under which fence, asked when, answered when. A claim whose answer was lost
+/// is known only from the next one, which may find it in place and renew it: then it was asked for when the lost one was.
 #[derive(Debug)]
 struct Acknowledged {
     item: ItemId,
@@ -37,6 +38,7 @@ fn agent(fleet: &Fleet, number: usize, items: &[String], seen: &Mutex<Vec<Acknow
     let name = format!("agent-{number}");
     let mut dice = Dice::new(number as u64);
     let mut held: Option<(String, u64)> = None;
+    let mut unanswered: Option<Instant> = None;
     while !fleet.is_over() {
         let ttl = 1 + dice.roll(2);
         let choice = dice.roll(10);
@@ -64,7 +66,11 @@ fn agent(fleet: &Fleet, number: usize, items: &[String], seen: &Mutex<Vec<Acknow
         };
         let asked = Instant::now();
         let arguments = json!({ "actor": actor(&name), "requestId": request(), "claims": [claim] });
-        let Ok(answer) = fleet.call(number, "claim_item", arguments) else { continue };
+        let answer = fleet.call(number, "claim_item", arguments).ok().filter(|answer| !answer.is_error);
+        let Some(answer) = answer else {
+            unanswered.get_or_insert(asked);
+            continue;
+        };
         let answered = Instant::now();
         let result = &answer.content["claimResults"][0];
         if result["outcome"] != json!("success") {
@@ -72,6 +78,7 @@ fn agent(fleet: &Fleet, number: usize, items: &[String], seen: &Mutex<Vec<Acknow
         }
         let (item, fence) = (text(&result["itemId"]), result["fence"].as_u64().expect("a fence"));
         let id = item.parse().expect("an id");
+        let asked = unanswered.take().unwrap_or(asked);
         seen.lock().expect("the list").push(Acknowledged { item: id, holder: name.clone(), fence, asked, answered });
         held = Some((item, fence));
         // One agent in twenty sleeps past its lease, and goes on as if it still held what it holds no more.
