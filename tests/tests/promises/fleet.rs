@@ -21,6 +21,9 @@ pub(crate) fn soak() -> u32 {
     std::env::var("DOCKET_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
 }
 
+/// How long transactions may go on that nobody waits for any more.
+const SETTLED_WITHIN: Duration = Duration::from_secs(20);
+
 /// How servers are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -79,7 +82,10 @@ impl Place {
     pub(crate) fn read(&self) -> World {
         match &self.server {
             None => audit::read(&self.database()),
-            Some(server) => audit::read_server(&server.url()),
+            Some(server) => {
+                settle(server);
+                audit::read_server(&server.url())
+            }
         }
     }
 
@@ -87,7 +93,10 @@ impl Place {
     pub(crate) fn check(&self) -> World {
         match &self.server {
             None => audit::check(&self.database()),
-            Some(server) => audit::check_server(&server.url()),
+            Some(server) => {
+                settle(server);
+                audit::check_server(&server.url())
+            }
         }
     }
 
@@ -164,6 +173,18 @@ impl Place {
             );
         }
         ids
+    }
+}
+
+/// What a killed process had sent may still wait for its turn in Postgres and commit without it. Rows and events are read one
+/// after the other, so nobody looks before the last such transaction has ended.
+fn settle(server: &Database) {
+    let begun = Instant::now();
+    let others = "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() \
+                  AND pid <> pg_backend_pid() AND xact_start IS NOT NULL";
+    while server.ask(others) != "0" {
+        assert!(begun.elapsed() < SETTLED_WITHIN, "transactions go on although their processes are gone");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
