@@ -66,8 +66,7 @@ fn agent(fleet: &Fleet, number: usize, items: &[String], seen: &Mutex<Vec<Acknow
         };
         let asked = Instant::now();
         let arguments = json!({ "actor": actor(&name), "requestId": request(), "claims": [claim] });
-        let answer = fleet.call(number, "claim_item", arguments).ok().filter(|answer| !answer.is_error);
-        let Some(answer) = answer else {
+        let Ok(answer) = fleet.call(number, "claim_item", arguments) else {
             unanswered.get_or_insert(asked);
             continue;
         };
