@@ -88,7 +88,7 @@ impl Database {
             Place::Server(url) => {
                 let opened = async {
                     let options = PostgresOptions::parse(url)?.create(opening.create).read_only(opening.read_only);
-                    PostgresStore::open(options).await
+                    PostgresStore::open_newest(options).await
                 };
                 opened.await.map(|store| Self::Postgres(Arc::new(store))).map_err(|error| refused(place, error))
             }

@@ -126,16 +126,24 @@ impl KeySource {
             (Err(_), Some(cached)) if fresh(&cached) => {
                 Ok(Keys { set: cached.keys, issuer: cached.issuer, stale: None })
             }
-            (Err(what), Some(cached)) => {
-                let age = cached.fetched.elapsed();
-                if !self.settings.stale_on_error || age > self.settings.max_age {
-                    return Err(what);
-                }
+            (Err(what), _) if !self.settings.stale_on_error => Err(what),
+            (Err(what), Some(cached)) if cached.fetched.elapsed() <= self.settings.max_age => {
                 tracing::debug!(what, "keys are used that could not be fetched again");
-                Ok(Keys { set: cached.keys, issuer: cached.issuer, stale: Some(age) })
+                let stale = Some(cached.fetched.elapsed());
+                Ok(Keys { set: cached.keys, issuer: cached.issuer, stale })
             }
-            (Err(what), None) => Err(what),
+            (Err(what), known) => self.filed(id, known.as_ref()).ok_or(what),
         }
+    }
+
+    /// The file's keys alone, for a token that names one of them. They are the operator's word and do not age. Nothing else
+    /// is decided by them while the server is away: it may know a key that they lack. Nor is anything as long as who issues
+    /// tokens is still to be discovered: any issuer would do.
+    fn filed(&self, id: Option<&str>, known: Option<&Cached>) -> Option<Keys> {
+        let named = id.is_some_and(|id| self.file.find(Some(id)).is_some());
+        let issuer = self.settings.issuer.clone().or_else(|| known.and_then(|cached| cached.issuer.clone()));
+        let settled = issuer.is_some() || self.settings.oidc_discovery.is_none();
+        (named && settled).then(|| Keys { set: Arc::new(self.file.clone()), issuer, stale: None })
     }
 
     async fn fetch(&self) -> Result<Cached, Failed> {

@@ -73,6 +73,18 @@ impl PostgresStore {
         Ok(Self { connector, context, pool, watch, writer })
     }
 
+    /// The same, but for what is only to be read and has an older schema: it is brought to the newest one first, for which it has
+    /// to be written once.
+    pub async fn open_newest(options: PostgresOptions) -> Result<Self, StoreError> {
+        match Self::open(options.clone()).await {
+            Err(StoreError::ReadOnly(_)) if options.read_only => {
+                Self::open(options.clone().read_only(false).create(false)).await?.close().await;
+                Self::open(options).await
+            }
+            opened => opened,
+        }
+    }
+
     /// Finishes what runs and closes all connections. Later calls fail.
     pub async fn close(&self) {
         self.writer.stop().await;

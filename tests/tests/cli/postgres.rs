@@ -121,3 +121,27 @@ fn what_a_server_does_otherwise_is_said() {
     assert!(!said.contains("hunter2"), "a password is never shown: {said}");
     assert!(desk.fails(3, &["--db", "postgres://h/d?docket_pooled=maybe", "item", "list"]).contains("docket_pooled"));
 }
+
+/// As in a file: whoever only reads brings it to the newest schema first, where it may.
+#[test]
+fn an_older_schema_is_brought_to_the_newest_by_whoever_reads() {
+    let office = Office::new();
+    office.ok(&["item", "add", "Kept"]);
+    let newest = office.database.ask("SELECT version::text FROM docket");
+    for read in [&["item", "list"][..], &["events"], &["overview"], &["search", "kept"], &["export", "all.jsonl"]] {
+        office.database.run("DROP TABLE knowledge_counts, knowledge_vectors, knowledge_links, knowledge_facets, knowledge_words, knowledge; \
+             UPDATE docket SET version = 5");
+        office.ok(read);
+        assert_eq!(office.database.ask("SELECT version::text FROM docket"), newest, "{read:?}");
+    }
+    assert_eq!(office.json(&["item", "list"])["items"][0]["title"], json!("Kept"));
+    // Whoever may not bring it there is told what to do, and nothing is touched.
+    office.database.run("UPDATE docket SET version = 5");
+    let role = format!("guest_{}", uuid::Uuid::new_v4().simple());
+    office.database.run(&format!("CREATE ROLE {role} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}"));
+    let url = office.database.url_for(&role);
+    let said = office.desk.fails(3, &["--db", &url, "item", "list"]);
+    assert!(said.contains(&role) && said.contains("may not make tables") && said.contains("GRANT"), "{said}");
+    assert_eq!(office.database.ask("SELECT version::text FROM docket"), "5");
+    office.database.run(&format!("REVOKE SELECT ON ALL TABLES IN SCHEMA public FROM {role}; DROP ROLE {role}"));
+}

@@ -12,10 +12,15 @@ use crate::sign::{Signer, claims, set};
 
 /// A server that takes tokens whose keys come from this address.
 fn serve(keys: &KeyServer, database: &std::path::Path) -> Web {
+    serve_with(keys, database, "")
+}
+
+/// The same with more said of its keys.
+fn serve_with(keys: &KeyServer, database: &std::path::Path, more: &str) -> Web {
     let folder = database.parent().expect("a folder");
     let toml = format!(
         "[identity.tokens]\njwks_uri = \"{}/keys\"\nissuer = \"https://issuer\"\naudience = \"docket\"\n\
-         algorithms = [\"EdDSA\", \"RS256\", \"ES256\"]\ncache_ttl_seconds = 1\nall_projects = true\n",
+         algorithms = [\"EdDSA\", \"RS256\", \"ES256\"]\ncache_ttl_seconds = 1\nall_projects = true\n{more}",
         keys.address
     );
     std::fs::write(folder.join("docket.toml"), toml).expect("docket.toml");
@@ -132,6 +137,36 @@ async fn keys_that_cannot_be_fetched_are_those_we_had_or_none() {
     assert_eq!(put_off.error(503)["kind"], json!("transient"));
     assert!(!put_off.header("retry-after").is_empty());
     assert_eq!(late.get("/items").reason(401), "credential_missing");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn keys_of_a_server_that_is_away_are_used_until_they_are_too_old_and_those_of_a_file_longer() {
+    let (fetched, filed) = (Signer::new("fetched"), Signer::new("filed"));
+    let keys = KeyServer::start(Mood::Body(set(&[&fetched]))).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("jwks.json"), set(&[&filed])).expect("a file");
+    let database = folder.path().join("work.db");
+    let more = "max_age_seconds = 4\njwks_path = \"jwks.json\"\n";
+    let web = serve_with(&keys, &database, more);
+    let (theirs, ours) = (fetched.sign(&as_profile("viewer")), filed.sign(&as_profile("viewer")));
+    let begun = std::time::Instant::now();
+    keys.be(Mood::Status(503)).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    // Old enough to be fetched again, and not too old to be used.
+    list(&web, &theirs).with(200);
+    list(&web, &ours).with(200);
+    assert!(begun.elapsed() < Duration::from_secs(3), "this machine is too slow for the test: {:?}", begun.elapsed());
+    tokio::time::sleep(Duration::from_millis(4500).saturating_sub(begun.elapsed())).await;
+    let put_off = list(&web, &theirs);
+    assert_eq!(put_off.error(503)["kind"], json!("transient"));
+    assert!(!put_off.header("retry-after").is_empty());
+    list(&web, &ours).with(200);
+    // One that starts meanwhile has the file's, from its first request on.
+    drop(web);
+    let late = serve_with(&keys, &database, more);
+    assert_eq!(list(&late, &theirs).error(503)["kind"], json!("transient"));
+    list(&late, &ours).with(200);
+    assert_eq!(list(&late, &Signer::new("filed").sign(&as_profile("viewer"))).reason(401), "proof_rejected");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use docket_core::model::VerificationStatus;
 use docket_core::proof::ProofVerifier;
 use docket_identity::{JwksSettings, JwksVerifier};
+use jsonwebtoken::Header;
 use serde_json::json;
 
 use crate::proofs::{base64, name, settings};
@@ -137,6 +138,84 @@ async fn keys_of_a_file_count_beside_those_of_a_server() {
     let verifier = JwksVerifier::new(alone).await.expect("a verifier");
     assert_eq!(status(&verifier, &filed).await, VerificationStatus::Verified);
     assert_eq!(status(&verifier, &fetched).await, VerificationStatus::Rejected);
+}
+
+/// Settings with a server and, beside it, a file that has this key.
+fn beside_a_file(server: &KeyServer, folder: &std::path::Path, filed: &Signer) -> JwksSettings {
+    let path = folder.join("jwks.json");
+    std::fs::write(&path, set(&[filed])).expect("a file");
+    JwksSettings { jwks_path: Some(path), ..restless(server) }
+}
+
+#[tokio::test]
+async fn keys_of_a_file_count_while_the_server_is_away_from_the_start() {
+    let (fetched, filed) = (Signer::new("k1"), Signer::new("k2"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = KeyServer::start(Mood::Status(503)).await;
+    let both = beside_a_file(&server, folder.path(), &filed);
+    let verifier = JwksVerifier::new(both.clone()).await.expect("a verifier");
+    let record = verifier.verify(&name("agent-1"), Some(&filed.sign(&claims(json!({}))))).await.record;
+    assert_eq!(record.status, VerificationStatus::Verified, "{record:?}");
+    assert!(record.metadata.is_empty(), "a file is no cache: {record:?}");
+    assert_eq!(status(&verifier, &fetched).await, VerificationStatus::Unavailable, "the server may know that key");
+    assert_eq!(status(&verifier, &Signer::new("k2")).await, VerificationStatus::Rejected, "the key's own signature");
+    let nameless = filed.sign_with(&Header { kid: None, ..filed.header() }, &claims(json!({})));
+    let record = verifier.verify(&name("agent-1"), Some(&nameless)).await.record;
+    assert_eq!(record.status, VerificationStatus::Unavailable, "a token names the key of a file: {record:?}");
+    server.be(Mood::Body(set(&[&fetched]))).await;
+    for signer in [&fetched, &filed] {
+        assert_eq!(status(&verifier, signer).await, VerificationStatus::Verified, "it came back");
+    }
+    // Whoever goes on with nothing after a failed fetch does not go on with the file either.
+    server.be(Mood::Status(503)).await;
+    let strict = JwksVerifier::new(JwksSettings { stale_on_error: false, ..both }).await.expect("a verifier");
+    assert_eq!(status(&strict, &filed).await, VerificationStatus::Unavailable);
+}
+
+#[tokio::test]
+async fn keys_of_a_file_do_not_age_with_those_of_the_server() {
+    let (fetched, filed) = (Signer::new("k1"), Signer::new("k2"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = KeyServer::start(Mood::Body(set(&[&fetched]))).await;
+    let aging = JwksSettings { max_age: Duration::from_millis(200), ..beside_a_file(&server, folder.path(), &filed) };
+    let verifier = JwksVerifier::new(aging).await.expect("a verifier");
+    server.be(Mood::Status(503)).await;
+    for signer in [&fetched, &filed] {
+        assert_eq!(status(&verifier, signer).await, VerificationStatus::Verified);
+    }
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    assert_eq!(status(&verifier, &fetched).await, VerificationStatus::Unavailable);
+    assert_eq!(status(&verifier, &filed).await, VerificationStatus::Verified);
+}
+
+/// A key of a file alone says nothing of who issues tokens: as long as nobody does, any issuer would do.
+#[tokio::test]
+async fn keys_of_a_file_wait_for_an_issuer_that_is_still_to_be_discovered() {
+    let (fetched, filed) = (Signer::new("k1"), Signer::new("k2"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = KeyServer::start(Mood::Status(503)).await;
+    let discovery = Some(format!("{}/.well-known/openid-configuration", server.address));
+    let found = JwksSettings {
+        oidc_discovery: discovery,
+        jwks_uri: None,
+        issuer: None,
+        max_age: Duration::from_millis(200),
+        ..beside_a_file(&server, folder.path(), &filed)
+    };
+    let verifier = JwksVerifier::new(found.clone()).await.expect("a verifier");
+    assert_eq!(status(&verifier, &filed).await, VerificationStatus::Unavailable, "whose it is was not told yet");
+    let explicit = JwksSettings { issuer: Some("https://issuer".to_owned()), ..found };
+    let explicit = JwksVerifier::new(explicit).await.expect("a verifier");
+    assert_eq!(status(&explicit, &filed).await, VerificationStatus::Verified, "the operator has told it");
+    server.be(Mood::Discovery { issuer: "https://issuer".to_owned(), keys: set(&[&fetched]) }).await;
+    assert_eq!(status(&verifier, &filed).await, VerificationStatus::Verified);
+    server.be(Mood::Status(503)).await;
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    assert_eq!(status(&verifier, &fetched).await, VerificationStatus::Unavailable);
+    assert_eq!(status(&verifier, &filed).await, VerificationStatus::Verified, "who issues was told once");
+    let elsewhere = filed.sign(&claims(json!({ "iss": "https://elsewhere" })));
+    let record = verifier.verify(&name("agent-1"), Some(&elsewhere)).await.record;
+    assert_eq!(record.status, VerificationStatus::Rejected, "{record:?}");
 }
 
 #[tokio::test]

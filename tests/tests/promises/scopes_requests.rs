@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::openapi::{Document, Operation};
+
 /// A method, an address and a body.
 pub(crate) type Request = (&'static str, &'static str, Value);
 
@@ -182,33 +184,15 @@ pub(crate) const LISTS: [&str; 35] = [
 ];
 
 /// The operations of the document that nothing above asks for.
-fn left_out() -> BTreeSet<(String, String)> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi.json");
-    let document: Value = serde_json::from_slice(&std::fs::read(path).expect("the document")).expect("JSON");
-    let methods = ["get", "put", "post", "patch", "delete"];
-    let mut all = BTreeSet::new();
-    for (path, item) in document["paths"].as_object().expect("paths") {
-        for method in item.as_object().expect("a path").keys().filter(|method| methods.contains(&method.as_str())) {
-            all.insert((method.to_uppercase(), path.clone()));
-        }
-    }
+fn left_out() -> BTreeSet<Operation> {
+    let document = Document::read();
     let lists = LISTS.iter().map(|path| ("GET", *path, Value::Null));
     let asked = [about_items(), about_others(), about_projects(), about_everything()].concat();
-    let mut left = all.clone();
+    let mut left = document.operations();
     for (method, path, _) in asked.into_iter().chain(lists) {
-        let path = path.split('?').next().unwrap_or_default();
-        let known = all.iter().filter(|(known, template)| known == method && fits(template, path));
-        // Where several fit, the one with the fewest names is meant: /knowledge/search is no entry.
-        let meant = known.min_by_key(|(_, template)| template.matches('{').count());
-        left.remove(meant.unwrap_or_else(|| panic!("{method} {path} is no operation of the document")));
+        left.remove(&document.meant(method, path));
     }
     left
-}
-
-fn fits(template: &str, path: &str) -> bool {
-    let (wanted, given): (Vec<&str>, Vec<&str>) = (template.split('/').collect(), path.split('/').collect());
-    wanted.len() == given.len()
-        && wanted.iter().zip(&given).all(|(wanted, given)| wanted.starts_with('{') || wanted == given)
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use docket_core::limits::Lowered;
-use docket_identity::{Algorithm, ClaimNames, JwksSettings, Rate, TokenSettings};
+use docket_identity::{Algorithm, ClaimNames, JwksSettings, KEYS_MAX_AGE, Rate, TokenSettings};
 
 use super::node::{ConfigError, Field, Settings};
 use super::{Configuration, POLICIES};
@@ -100,6 +100,10 @@ pub(super) fn keys(field: &Field<'_>, settings: &mut Settings<'_>, folder: &Path
     }
     if let Some(field) = settings.get_set("cache_ttl_seconds") {
         found.cache_ttl = Duration::from_secs(within(&field, 1, 86_400)?.into());
+    }
+    if let Some(field) = settings.get_set("max_age_seconds") {
+        let most = u32::try_from(KEYS_MAX_AGE.as_secs()).unwrap_or(u32::MAX);
+        found.max_age = Duration::from_secs(within(&field, 1, most)?.into());
     }
     if let Some(field) = settings.get_set("stale_on_error") {
         found.stale_on_error = field.flag()?;

@@ -6,7 +6,7 @@ use super::tests::{error, toml};
 fn identity_and_limits_are_read() {
     let config = toml(
         "[identity.proofs]\njwks_uri = 'https://id.example/keys'\nalgorithms = ['EdDSA', 'RS256']\n\
-         cache_ttl_seconds = 60\nstale_on_error = false\nrequire_sub_match = true\njwks_path = 'keys.json'\n\
+         cache_ttl_seconds = 60\nmax_age_seconds = 900\nstale_on_error = false\nrequire_sub_match = true\njwks_path = 'keys.json'\n\
          [identity.tokens]\noidc_discovery = 'https://id.example/.well-known/openid-configuration'\n\
          audience = 'docket'\nprofile_claim = 'role'\nall_projects = true\n\
          [limits]\nburst = 10\nper_second = 2\n",
@@ -14,6 +14,7 @@ fn identity_and_limits_are_read() {
     .expect("a good file");
     let proofs = config.identity.proofs.expect("proofs");
     assert_eq!((proofs.algorithms.len(), proofs.cache_ttl.as_secs(), proofs.stale_on_error), (2, 60, false));
+    assert_eq!(proofs.max_age.as_secs(), 900);
     assert!(proofs.require_sub_match);
     assert!(proofs.jwks_path.is_some_and(|path| path.ends_with("keys.json")));
     let tokens = config.identity.tokens.expect("tokens");
@@ -32,6 +33,7 @@ fn identity_that_would_check_nothing_is_refused() {
         ("[identity.proofs]\njwks_path = 'x'\nalgorithms = []", vec![":3:", "at least one"]),
         ("[identity.proofs]\njwks_path = 'x'\naudiance = 'y'", vec![":3:1", "\"audience\""]),
         ("[identity.proofs]\njwks_path = 'x'\ncache_ttl_seconds = 0", vec![":3:", "from 1 to 86400"]),
+        ("[identity.proofs]\njwks_path = 'x'\nmax_age_seconds = 86401", vec![":3:", "from 1 to 86400"]),
         ("[identity.tokens]\njwks_path = 'x'\nissuer = 'y'", vec![":1:", "audience"]),
         ("[identity.tokens]\njwks_path = 'x'\naudience = 'y'", vec![":1:", "issuer"]),
         ("[identity]\nprofs = 1", vec![":2:1", "\"proofs\""]),
