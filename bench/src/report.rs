@@ -44,6 +44,8 @@ pub(crate) enum Bound {
     AtLeast(f64),
     /// No more than this.
     AtMost(f64),
+    /// To nothing: it is told so that other rows are read for what they are.
+    Told,
 }
 
 impl Bound {
@@ -51,6 +53,7 @@ impl Bound {
         match self {
             Self::AtLeast(least) => value >= least,
             Self::AtMost(most) => value <= most,
+            Self::Told => !value.is_nan(),
         }
     }
 
@@ -58,6 +61,7 @@ impl Bound {
         match self {
             Self::AtLeast(least) => format!("≥ {least}"),
             Self::AtMost(most) => format!("≤ {most}"),
+            Self::Told => "–".to_owned(),
         }
     }
 }
@@ -181,6 +185,8 @@ mod tests {
             (row(9.9, Some(20.0), Bound::AtLeast(0.5)), false),
             (row(25.0, None, Bound::AtMost(25.0)), true),
             (row(f64::NAN, None, Bound::AtMost(25.0)), false),
+            (row(1e9, Some(1.0), Bound::Told), true),
+            (row(f64::NAN, None, Bound::Told), false),
         ] {
             assert_eq!(row.passed(), passed, "{row:?}");
             assert_eq!(Report { rows: vec![row], ..Report::default() }.passed(), passed);

@@ -20,11 +20,6 @@ impl Samples {
         self.0.extend(more.0);
     }
 
-    /// The highest; not a number when there are none, which holds no bound.
-    pub(crate) fn highest(&self) -> f64 {
-        self.0.iter().copied().fold(f64::NAN, f64::max)
-    }
-
     /// The middle one; not a number when there are none, which holds no bound.
     pub(crate) fn median(&self) -> f64 {
         let mut sorted = self.0.clone();

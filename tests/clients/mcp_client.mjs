@@ -101,6 +101,7 @@ async function http(base, worker, viewer) {
   await native.client.close();
   const session = await connected(over(`${base}/mcp/task-orchestrator`, worker));
   await progress(session);
+  await cancelled(session);
   await session.client.close();
   // A viewer is offered nothing that it may not do, and refused where it tries all the same.
   const { client } = await connected(over(`${base}/mcp/task-orchestrator`, viewer));

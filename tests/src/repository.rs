@@ -7,19 +7,21 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::mcp::Server;
+use crate::postgres::Database;
 use crate::program::docket;
 
 /// A repository in which `sh check.sh` passes once the file `state` says `fixed`.
 #[derive(Debug)]
 pub struct Repository {
     folder: TempDir,
+    server: Option<Database>,
 }
 
 impl Repository {
     /// One whose operator lets these commands run: `all`, or a list as TOML spells it.
     pub fn new(allow: &str) -> Self {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
-        let repository = Self { folder };
+        let repository = Self { folder, server: None };
         repository.write(
             "docket.toml",
             &format!("[project]\nslug = \"proof\"\npreset = \"cairn\"\n[runner]\nallow = {allow}\n"),
@@ -33,14 +35,24 @@ impl Repository {
         repository
     }
 
+    /// The same with a database of its own on a server.
+    pub fn on_server(allow: &str) -> Self {
+        Self { server: Some(Database::new()), ..Self::new(allow) }
+    }
+
     /// Its root.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Its database.
+    /// Its database, where that is a file.
     pub fn database(&self) -> PathBuf {
         self.path().join(".docket/docket.db")
+    }
+
+    /// Its database as `--db` names it.
+    pub fn word(&self) -> String {
+        self.server.as_ref().map_or_else(|| format!("sqlite:{}", self.database().display()), Database::url)
     }
 
     /// Writes a file.
@@ -67,9 +79,8 @@ impl Repository {
 
     /// A server on its database, started in one of its folders.
     pub fn server(&self, folder: &Path, surface: &str, actor: &str, plant: Option<&str>) -> Server {
-        let database = format!("sqlite:{}", self.database().display());
         let arguments = ["--surface", surface, "--actor", actor];
-        let started = Server::try_start_on(&database, folder, &arguments, |command| {
+        let started = Server::try_start_on(&self.word(), folder, &arguments, |command| {
             command.env_remove("DOCKET_ACTOR");
             if let Some(bug) = plant {
                 command.env("DOCKET_PLANT", bug);
@@ -81,7 +92,7 @@ impl Repository {
     /// Runs the program in one of its folders.
     pub fn docket(&self, folder: &Path, arguments: &[&str]) -> Output {
         let mut command = Command::new(docket());
-        command.arg("--db").arg(format!("sqlite:{}", self.database().display())).args(arguments);
+        command.arg("--db").arg(self.word()).args(arguments);
         command.current_dir(folder).env_remove("DOCKET_ACTOR");
         command.output().unwrap_or_else(|error| panic!("the program does not start: {error}"))
     }

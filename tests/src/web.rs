@@ -21,8 +21,10 @@ pub struct Web {
     child: Child,
     /// Where it listens.
     pub address: SocketAddr,
-    /// Its database.
+    /// Its database, where that is a file.
     pub database: PathBuf,
+    /// Its database, as `--db` names it, and the folder that it was started in.
+    place: (String, PathBuf),
     folder: Option<tempfile::TempDir>,
 }
 
@@ -121,6 +123,7 @@ impl Web {
         change(&mut command);
         let mut web = Self::started(&mut command);
         database.clone_into(&mut web.database);
+        web.place = place_of(database);
         web
     }
 
@@ -139,7 +142,9 @@ impl Web {
         let mut command = command_on(word, folder);
         command.args(["--json", "serve", "--listen", "127.0.0.1:0"]);
         change(&mut command);
-        Self::started(&mut command)
+        let mut web = Self::started(&mut command);
+        web.place = (word.to_owned(), folder.to_owned());
+        web
     }
 
     fn started(command: &mut Command) -> Self {
@@ -152,7 +157,7 @@ impl Web {
         let url = told["url"].as_str().unwrap_or_default();
         let address = url.trim_start_matches("http://").parse();
         let address = address.unwrap_or_else(|error| panic!("{error}: {line}"));
-        Self { child, address, database: PathBuf::new(), folder: None }
+        Self { child, address, database: PathBuf::new(), place: Default::default(), folder: None }
     }
 
     /// The process.
@@ -262,16 +267,28 @@ impl Runner {
 
     /// The same with more words.
     pub fn with(web: &Web, words: &[&str]) -> Self {
-        let mut command = command(&web.database);
+        Self::changed(web, words, |_| {})
+    }
+
+    /// The same with a changed command.
+    pub fn changed(web: &Web, words: &[&str], change: impl FnOnce(&mut Command)) -> Self {
+        let (word, folder) = &web.place;
+        let mut command = command_on(word, folder);
         command.arg("runner").args(words).stdin(Stdio::null()).stdout(Stdio::null());
+        change(&mut command);
         Self(command.spawn().unwrap_or_else(|error| panic!("it does not start: {error}")))
+    }
+
+    /// Ends it the hard way.
+    pub fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.kill();
     }
 }
 
@@ -337,7 +354,13 @@ pub fn converse(stream: &mut BufReader<TcpStream>, request: &[u8]) -> Option<Rep
 
 /// The program on a database, away from anybody's own configuration.
 pub fn command(database: &Path) -> Command {
-    command_on(&format!("sqlite:{}", database.display()), database.parent().unwrap_or(Path::new("/")))
+    let (word, folder) = place_of(database);
+    command_on(&word, &folder)
+}
+
+/// How `--db` names a file, and its folder.
+fn place_of(database: &Path) -> (String, PathBuf) {
+    (format!("sqlite:{}", database.display()), database.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
 /// The same on what `--db` names, in a folder.

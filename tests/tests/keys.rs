@@ -82,7 +82,7 @@ fn create_key(secret: &KeySecret, called: &str, lasts: Option<u32>) -> CreateKey
     CreateKey {
         handle: secret.handle().clone(),
         digest: secret.digest(),
-        name: name(called),
+        name: Some(name(called)),
         profile: Profile::Worker,
         projects: Vec::new(),
         item: None,

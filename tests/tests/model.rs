@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use docket_core::command::SetProject;
 use docket_core::engine::{Call, Command};
-use docket_core::model::{Item, ItemId, KeyPrefix, QuestionId, SessionId, Slug};
+use docket_core::model::{Item, ItemId, KeyPrefix, QuestionId, Run, SessionId, Slug};
 use docket_core::testing::World;
 use docket_core::testing::acts::{Act, Dice, Stage, perform, schemas};
 use docket_core::workflow::Workflow;
@@ -84,6 +84,14 @@ impl Stage for Real {
         Stage::session_on(&self.rows, item)
     }
 
+    fn run_on(&self, item: ItemId) -> Option<Run> {
+        Stage::run_on(&self.rows, item)
+    }
+
+    fn version_of(&self, item: ItemId) -> Option<u64> {
+        Stage::version_of(&self.rows, item)
+    }
+
     fn pass(&mut self, seconds: u32) {
         self.skew.fetch_add(i64::from(seconds) * 1000, Ordering::Relaxed);
     }
@@ -117,12 +125,10 @@ fn normal(world: &World) -> BTreeMap<u32, serde_json::Value> {
 /// Brief, questions, comments and links of an item, without their ids and times.
 fn contract(world: &World, item: ItemId) -> serde_json::Value {
     let mut brief = serde_json::to_value(world.briefs.get(&item)).expect("plain data");
-    for criterion in brief.pointer_mut("/acceptanceCriteria").and_then(|list| list.as_array_mut()).into_iter().flatten()
-    {
-        for evidence in criterion.pointer_mut("/evidence").and_then(|list| list.as_array_mut()).into_iter().flatten() {
-            evidence.as_object_mut().expect("an object").remove("at");
-        }
-    }
+    unshared(&mut brief);
+    let runs = world.runs.values().filter(|run| run.item == item);
+    let runs: Vec<_> =
+        runs.map(|run| (run.check, run.state, &run.definition, &run.runner, &run.end, &run.tree)).collect();
     let questions = world.questions.values().filter(|question| question.item == item);
     let questions: Vec<_> = questions
         .map(|question| {
@@ -140,8 +146,18 @@ fn contract(world: &World, item: ItemId) -> serde_json::Value {
         })
         .collect();
     serde_json::json!({
-        "brief": brief, "questions": questions, "comments": comments, "links": links, "sessions": sessions
+        "brief": brief, "questions": questions, "comments": comments, "links": links, "sessions": sessions,
+        "runs": runs
     })
+}
+
+/// Takes out of a brief what no two runs share: when evidence and results came, and by which run.
+fn unshared(value: &mut serde_json::Value) {
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|name, _| !["at", "run"].contains(&name.as_str()));
+        fields.values_mut().for_each(unshared);
+    }
+    value.as_array_mut().into_iter().flatten().for_each(unshared);
 }
 
 fn does_what_the_model_does(place: fn() -> Box<dyn Place>) {

@@ -22,6 +22,8 @@ use crate::stats::{Samples, rate};
 const SESSIONS: u32 = 200;
 /// How often each of them does: a thousand beats a second in all.
 const EVERY: Duration = Duration::from_millis(200);
+/// How many of a thousand beats a second are heard at the least, while others claim.
+const HEARD: f64 = 950.0;
 /// Beats of each session in the measurement of how many there can be.
 const BEATS: usize = 10;
 
@@ -47,10 +49,10 @@ pub(crate) fn run(stage: &Stage) -> Result<Vec<Row>> {
         }
         let most = at_once(&base, &sessions).await?;
         base.close().await;
-        let beats = format!("{:.0} beats a second meanwhile", heard.median());
         let name = format!("durable claims while {SESSIONS} sessions beat, to claims alone");
         Ok(vec![
-            Row::versus(name, Unit::PerSecond, busy.median(), still.median(), Bound::AtLeast(0.8)).noted(beats),
+            Row::versus(name, Unit::PerSecond, busy.median(), still.median(), Bound::AtLeast(0.8)),
+            Row::alone("heartbeats heard meanwhile", Unit::PerSecond, heard.median(), Bound::AtLeast(HEARD)),
             Row::alone("heartbeats as fast as they go", Unit::PerSecond, most, Bound::AtLeast(1000.0)),
         ])
     })

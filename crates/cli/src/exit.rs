@@ -124,6 +124,8 @@ pub(crate) fn code_of(error: &Error) -> u8 {
         return SHEDDING;
     }
     match (error.code, error.reason) {
+        // Of more than the caller may hold, whatever the request looks like.
+        (_, Reason::ClaimLimit) => SHEDDING,
         (Code::Validation | Code::NotFound | Code::ProjectRequired, _) => USAGE,
         (Code::Forbidden, _) => NOT_ALLOWED,
         (Code::Conflict | Code::RuleBlocked, _) => CONFLICT,
@@ -161,7 +163,9 @@ mod tests {
             (Kind::Permanent, Code::Unavailable, Reason::NoRunner, 3),
             (Kind::Transient, Code::Unavailable, Reason::NoRunner, 6),
             (Kind::Shedding, Code::Unavailable, Reason::StoreBusy, 7),
-            (Kind::Shedding, Code::RateLimited, Reason::ClaimLimit, 7),
+            (Kind::Permanent, Code::Validation, Reason::ClaimLimit, 7),
+            (Kind::Shedding, Code::RateLimited, Reason::RateLimited, 7),
+            (Kind::Permanent, Code::Unavailable, Reason::StoreReplaced, 6),
         ] {
             assert_eq!(code_of(&Error::new(kind, code, reason, "")), exit, "{code:?} {reason:?}");
         }

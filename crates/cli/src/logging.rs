@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 use docket_core::span::TARGET;
+use docket_rest_api::REQUESTS;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
@@ -17,8 +18,8 @@ static STARTED: OnceLock<()> = OnceLock::new();
 /// Warnings, but not of what is told to whoever asked: the engine's errors are in its answers, and the protocol's too.
 const DEFAULT: &str = "warn,docket_core::engine=error,rmcp=error";
 
-/// The same for a server: who is refused there is told to whoever looks after it.
-const SERVING: &str = "warn,docket_core::engine=error,rmcp=error,docket::audit=info";
+/// Who is refused by a server is told to whoever looks after it, at whatever level the rest is.
+const AUDIT: &str = "docket::audit";
 
 /// Starts the log, once: as the environment says, else as the configuration says, else warnings. Spans also go where traces
 /// are collected.
@@ -32,18 +33,15 @@ pub(crate) fn start(
     if STARTED.set(()).is_err() {
         return Ok(());
     }
-    let filter = around.log_filter.as_deref().or(configured).unwrap_or(if serves { SERVING } else { DEFAULT });
-    let filter: EnvFilter = filter.parse().map_err(|error| {
+    let filter = around.log_filter.as_deref().or(configured).unwrap_or(DEFAULT);
+    let parsed: EnvFilter = filter.parse().map_err(|error| {
         Failure::environment(format!(
             "DOCKET_LOG or RUST_LOG: \"{}\" is not a log filter: {error}",
             docket_core::echo(filter)
         ))
     })?;
-    // A line belongs to its request, not to a part of it.
-    let filter = match format!("{TARGET}=off").parse() {
-        Ok(directive) => filter.add_directive(directive),
-        Err(_) => filter,
-    };
+    let always = always(filter, serves).into_iter().filter_map(|directive| directive.parse().ok());
+    let filter = always.fold(parsed, EnvFilter::add_directive);
     // Somebody else's log in the same process would be as good.
     _ = match telemetry {
         None => tracing_subscriber::registry().with(lines(json)).with(filter).try_init(),
@@ -53,6 +51,20 @@ pub(crate) fn start(
         }
     };
     Ok(())
+}
+
+/// What holds whatever a filter says of the rest.
+fn always(filter: &str, serves: bool) -> Vec<String> {
+    // A line belongs to its request, not to a part of it.
+    let mut always = vec![format!("{TARGET}=off")];
+    if serves {
+        always.push(format!("{REQUESTS}=error"));
+    }
+    let mut parts = filter.split(',').map(str::trim);
+    if serves && !parts.any(|part| part.eq_ignore_ascii_case("off") || part.starts_with(AUDIT)) {
+        always.push(format!("{AUDIT}=info"));
+    }
+    always
 }
 
 /// How lines are written.

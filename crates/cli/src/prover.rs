@@ -7,9 +7,13 @@ use docket_core::model::Name;
 use docket_core::prove::{Here, Prover, Runs, Sleep, place_name};
 use docket_runner::{CheckRunner, Environment, Runner, Settings, github};
 
-use crate::config::Configuration;
+use crate::config::runner::RunnerSettings;
+use crate::config::{Configuration, DOCKET_TOML};
 use crate::database::Place;
 use crate::exit::Failure;
+
+/// The folder that a database is made in where nobody says where.
+const OWN_FOLDER: &str = ".docket";
 
 /// Checks that are run in this process.
 pub(crate) fn here(
@@ -44,14 +48,11 @@ pub(crate) fn prover_in(config: &Configuration, root: PathBuf, database: &Place)
         environment,
         writable: said.writable.clone(),
         apart: files_of(database),
+        own: own_of(config, &root, database),
         log_bytes: CheckRunner::LOG_BYTES,
         ..Settings::default()
     };
-    let github = said.github_api.as_ref().map(|api| {
-        let token = said.github_token_variable.as_ref().and_then(|name| std::env::var(name).ok());
-        github::Client::new(github::Settings::new(api.as_str(), token))
-    });
-    let github = github.transpose().map_err(|error| Failure::environment(format!("[runner] github_api: {error}")))?;
+    let github = github_of(said)?;
     let place = place_of(&root);
     let runner = CheckRunner::new(own_name()?, Runner::new(settings), root, place, said.allow.clone(), github);
     Ok(Arc::new(runner.with_room_for(said.jobs_per_worktree.unwrap_or(1))))
@@ -80,10 +81,49 @@ fn files_of(database: &Place) -> Vec<PathBuf> {
     ["", "-wal", "-shm", "-journal"].map(beside).to_vec()
 }
 
-/// A name that no other process has at this time.
+/// What checks are kept from writing, wherever it lies: the database, with its folder where that is for nothing else, and the files
+/// that say what may run.
+fn own_of(config: &Configuration, root: &Path, database: &Place) -> Vec<PathBuf> {
+    let files = files_of(database);
+    let folder = files.first().and_then(|file| file.parent()).filter(|folder| folder.ends_with(OWN_FOLDER));
+    let said = config.files.iter().cloned().chain([root.join(DOCKET_TOML)]);
+    folder.map(Path::to_owned).into_iter().chain(said).chain(files).collect()
+}
+
+/// What is shown to whoever is asked about pull requests, where the operator says so. A variable that is named and not there is an
+/// error: without a token, a server denies that there is what only few may see.
+pub(crate) fn github_token(said: &RunnerSettings) -> Result<Option<String>, Failure> {
+    let Some(name) = &said.github_token_variable else { return Ok(None) };
+    let token = std::env::var(name).ok().filter(|token| !token.trim().is_empty());
+    let missing =
+        || Failure::environment(format!("[runner] github_token_variable: {name} is not set in the environment"));
+    token.map(Some).ok_or_else(missing)
+}
+
+/// Whoever is asked about pull requests; or why nobody is.
+fn github_of(said: &RunnerSettings) -> Result<Result<github::Client, String>, Failure> {
+    let Some(api) = &said.github_api else {
+        let why = "no server is configured that could be asked: name it by [runner] github_api in docket.toml";
+        return Ok(Err(why.to_owned()));
+    };
+    let token = match github_token(said) {
+        Ok(token) => token,
+        // Whoever starts an agent need not have the token that the file names: other checks are made all the same.
+        Err(missing) => return Ok(Err(missing.to_string())),
+    };
+    let client = github::Client::new(github::Settings::new(api.as_str(), token));
+    client.map(Ok).map_err(|error| Failure::environment(format!("[runner] github_api: {error}")))
+}
+
+/// A name that no other process has, before it or after: containers have their numbers and often their hosts in common, and what a
+/// runner could not make is not offered to its name again.
 fn own_name() -> Result<Name, Failure> {
-    let name = format!("{}:{}", host(), std::process::id());
-    Ok(Name::parse(&name).or_else(|_| Name::parse(&format!("runner:{}", std::process::id())))?)
+    let mut random = [0; 4];
+    getrandom::fill(&mut random)
+        .map_err(|error| Failure::environment(format!("the system gives no randomness: {error}")))?;
+    let own = format!("{:08x}", u32::from_be_bytes(random));
+    let name = format!("{}:{}:{own}", host(), std::process::id());
+    Ok(Name::parse(&name).or_else(|_| Name::parse(&format!("runner:{}:{own}", std::process::id())))?)
 }
 
 fn host() -> String {

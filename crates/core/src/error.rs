@@ -140,6 +140,7 @@ pub enum Reason {
     StoreCorrupt,
     StoreNewer,
     StoreForeign,
+    StoreReplaced,
     StoreFailed,
     NotConfigured,
     EmbedderFailed,
@@ -412,13 +413,17 @@ impl Error {
         Self::new(Kind::Permanent, Code::Conflict, reason, message)
     }
 
-    /// A move that gates refuse. `what` names the move.
+    /// A move that gates refuse. `what` names the move. Where nothing but somebody else's claim is in the way, that passes by
+    /// itself; whatever else is has to be cleared first, and to wait is no help.
     pub fn blocked(what: &str, refusals: Vec<Refusal>) -> Self {
         let messages: Vec<&str> = refusals.iter().map(|refusal| refusal.message.as_str()).collect();
         let message = format!("{what}: {}", messages.join("; "));
         let reason = refusals.iter().find_map(|refusal| refusal.reason).unwrap_or(Reason::RefusedByGate);
-        let retry_after_ms = refusals.iter().find_map(|refusal| refusal.retry_after_ms);
-        Self { refusals, retry_after_ms, ..Self::new(Kind::Permanent, Code::RuleBlocked, reason, message) }
+        let passes =
+            !refusals.is_empty() && refusals.iter().all(|refusal| refusal.reason == Some(Reason::AlreadyClaimed));
+        let kind = if passes { Kind::Transient } else { Kind::Permanent };
+        let retry_after_ms = refusals.iter().find_map(|refusal| refusal.retry_after_ms).filter(|_| passes);
+        Self { refusals, retry_after_ms, ..Self::new(kind, Code::RuleBlocked, reason, message) }
     }
 
     /// Says what the field at fault lies in.

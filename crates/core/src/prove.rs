@@ -13,6 +13,7 @@ mod next;
 mod place;
 mod room;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -31,15 +32,24 @@ use crate::command::{OrderRuns, Report};
 use crate::engine::{Call, Command, Engine};
 use crate::error::{Code, Error, Kind, Reason};
 use crate::model::{
-    Check, CheckKind, Definition, Item, ItemRef, Key, Name, Project, Run, RunEnd, RunState, Timestamp, Tree,
+    About, Authority, Check, CheckKind, Criterion, CriterionId, Definition, Evidence, Item, ItemRef, Key, Name,
+    Project, Run, RunEnd, RunState, Timestamp, Tree,
 };
 use crate::plant::{Bug, planted};
-use crate::store::{Around, ProjectRef, Scope};
+use crate::store::{Around, ProjectRef, Scope, Slice};
+
+/// When whoever found no place to wait should come again.
+const FULL_RETRY_MS: u64 = 1_000;
 
 /// What is told while checks run.
 pub trait Listener: Send + Sync {
     /// Checks are wanted: whoever called waits from here on, and needs nothing that others could use meanwhile.
     fn waits(&self) {}
+
+    /// The same for whoever waits for work or for a change. False where as many wait already as may.
+    fn idles(&self) -> bool {
+        true
+    }
 
     /// A run begins: its place among those that are made now, counted from 1, and how many there are.
     fn begins(&self, run: &Run, place: usize, of: usize);
@@ -62,6 +72,42 @@ impl Listener for Silence {
     fn begins(&self, _run: &Run, _place: usize, _of: usize) {}
     fn says(&self, _run: &Run, _text: &str) {}
     fn ends(&self, _run: &Run) {}
+}
+
+/// Somebody who listens beside another.
+struct Both(Arc<dyn Listener>, Arc<dyn Listener>);
+
+impl Listener for Both {
+    fn waits(&self) {
+        self.0.waits();
+        self.1.waits();
+    }
+
+    fn idles(&self) -> bool {
+        // Both are told, whatever the first one says.
+        let first = self.0.idles();
+        self.1.idles() && first
+    }
+
+    fn begins(&self, run: &Run, place: usize, of: usize) {
+        self.0.begins(run, place, of);
+        self.1.begins(run, place, of);
+    }
+
+    fn says(&self, run: &Run, text: &str) {
+        self.0.says(run, text);
+        self.1.says(run, text);
+    }
+
+    fn ends(&self, run: &Run) {
+        self.0.ends(run);
+        self.1.ends(run);
+    }
+
+    fn barred(&self, run: &Run, item: &Key) {
+        self.0.barred(run, item);
+        self.1.barred(run, item);
+    }
 }
 
 /// Somebody who starts processes and asks the world outside.
@@ -207,10 +253,26 @@ impl Engine {
         Self { runs: Some(runs), ..self.clone() }
     }
 
-    /// The same engine, with somebody who is told while checks run.
+    /// The same engine, with one more who is told while checks run and when a call begins to wait.
     #[must_use]
     pub fn telling(&self, listener: Arc<dyn Listener>) -> Self {
-        Self { listener, ..self.clone() }
+        Self { listener: Arc::new(Both(Arc::clone(&self.listener), listener)), ..self.clone() }
+    }
+
+    /// The same engine for what goes on after the call: nobody is told of it.
+    #[must_use]
+    pub fn telling_nobody(&self) -> Self {
+        Self { listener: Arc::new(Silence), ..self.clone() }
+    }
+
+    /// Says that whoever called waits from here on for work or for a change; refused where as many wait already as may.
+    pub fn begins_to_wait(&self) -> Result<(), Error> {
+        if self.listener.idles() {
+            return Ok(());
+        }
+        let message = "as many calls wait here as may";
+        let error = Error::new(Kind::Shedding, Code::Unavailable, Reason::Overloaded, message);
+        Err(Error { retry_after_ms: Some(FULL_RETRY_MS), ..error })
     }
 
     /// The same engine, for a caller who says which work tree it is in: what it orders elsewhere is about that one.
@@ -279,12 +341,7 @@ impl Engine {
         };
         let seen = self.store.view(&scope).await?;
         let found = seen.resolve(&item)?;
-        Ok(Subject {
-            item: found.clone(),
-            project: Arc::clone(seen.project_of(found)?),
-            checks: seen.briefs.get(&found.id).map(|brief| brief.checks.clone()).unwrap_or_default(),
-            now: seen.now,
-        })
+        Subject::of(&seen, found)
     }
 
     /// Runs a command that is a step of a larger call: it has no name for retries, and ids of its own.
@@ -305,10 +362,30 @@ struct Subject {
     item: Item,
     project: Arc<Project>,
     checks: Vec<Check>,
+    /// The criteria that no check has shown or denied as they read now.
+    unproved: BTreeSet<CriterionId>,
     now: Timestamp,
 }
 
 impl Subject {
+    /// An item of those that were loaded.
+    fn of(seen: &Slice, item: &Item) -> Result<Self, Error> {
+        let brief = seen.briefs.get(&item.id);
+        let is_unproved = |criterion: &&Criterion| {
+            let about = About::of(&criterion.text);
+            let by_check = |evidence: &Evidence| evidence.authority == Authority::Check && evidence.about == about;
+            !criterion.evidence.iter().any(by_check)
+        };
+        let criteria = brief.map_or(&[][..], |brief| &brief.acceptance_criteria);
+        Ok(Self {
+            item: item.clone(),
+            project: Arc::clone(seen.project_of(item)?),
+            checks: brief.map(|brief| brief.checks.clone()).unwrap_or_default(),
+            unproved: criteria.iter().filter(is_unproved).map(|criterion| criterion.id).collect(),
+            now: seen.now,
+        })
+    }
+
     /// What may be run of it because the operator says so.
     fn allowed(&self, allowed: &Allowed) -> Vec<Definition> {
         self.checks.iter().filter(|check| allowed.lets(&check.kind)).map(Check::definition).collect()
@@ -319,12 +396,13 @@ fn knows_a_tree(checks: &[Check]) -> bool {
     checks.iter().filter_map(Check::current).any(|result| result.tree.is_some())
 }
 
-/// Whether nothing that a check is about has changed since it was made.
-fn is_known(check: &Check, look: &Look) -> bool {
+/// Whether nothing that a check is about has changed since it was made, the words of the criterion that it proves among it.
+fn is_known(subject: &Subject, check: &Check, look: &Look) -> bool {
     let same_tree = |made: &crate::model::CheckResult| {
         made.tree.is_some() && (made.tree == look.tree || planted(Bug::TreeNotCompared))
     };
-    matches!(check.kind, CheckKind::Command { .. }) && check.current().is_some_and(same_tree)
+    let owes_proof = check.proves.is_some_and(|criterion| subject.unproved.contains(&criterion));
+    matches!(check.kind, CheckKind::Command { .. }) && !owes_proof && check.current().is_some_and(same_tree)
 }
 
 /// The work tree that all runs were made on, if it was the same for all that have one.

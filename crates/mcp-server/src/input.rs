@@ -167,6 +167,19 @@ impl Fields {
         }
     }
 
+    /// The same where a blank text clears it, as `null` does.
+    pub(crate) fn change_text<T>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, Invalid>,
+    ) -> Result<Change<T>, Error> {
+        let is_given = self.map.get(name).is_some_and(|value| !value.is_null());
+        match self.change_free(name, parse)? {
+            Change::Keep if is_given => Ok(Change::Clear),
+            change @ (Change::Keep | Change::Clear | Change::Set(_)) => Ok(change),
+        }
+    }
+
     /// A boolean; the words "true" and "false" will do, because many clients send those.
     pub(crate) fn flag(&mut self, name: &str) -> Result<Option<bool>, Error> {
         match self.value(name) {
@@ -326,10 +339,15 @@ mod tests {
             }
             assert_eq!(read().free("x", word), Ok(None));
             assert_eq!(read().change_free("x", word), Ok(Change::Keep));
+            assert_eq!(read().change_text("x", word), Ok(Change::Clear));
             assert_eq!(read().split("x", word), Ok(Some(Vec::new())));
         }
         assert_eq!(fields(json!({ "x": null })).change_free("x", word), Ok(Change::Clear));
         assert_eq!(fields(json!({ "x": "y" })).change_free("x", word), Ok(Change::Set("y".to_owned())));
+        assert_eq!(fields(json!({})).change_text("x", word), Ok(Change::Keep));
+        assert_eq!(fields(json!({ "x": null })).change_text("x", word), Ok(Change::Clear));
+        assert_eq!(fields(json!({ "x": "y" })).change_text("x", word), Ok(Change::Set("y".to_owned())));
+        assert!(fields(json!({ "x": 5 })).change_text("x", word).is_err());
         assert_eq!(fields(json!({})).parsed("x", word), Ok(None));
     }
 }

@@ -23,6 +23,7 @@ mod transport;
 mod watch;
 
 pub use answer::Answer;
+pub use dialects::{Guide, guides};
 pub use elicit::Elicited;
 pub use server::DocketServer;
 pub use session::{Session, Settings};

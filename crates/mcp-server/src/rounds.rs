@@ -2,7 +2,7 @@
 //!
 //! A call that wants a person's word is answered with a form and a state, and comes again with both the state and what the person
 //! said. The server keeps nothing of it: the state says which form was shown, and it is sealed, so that it counts for the caller,
-//! the tool and the arguments that it was made for, and not for long. The key it is sealed with lies in the database, so
+//! the actor, the project, the tool and the arguments that it was made for, and not for long. The key it is sealed with lies in the database, so
 //! that the next round may reach another process, or the same after a restart.
 
 use std::time::{Duration, SystemTime};
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use docket_core::Error;
 use docket_core::command::{Sealing, SealingKey};
 use docket_core::engine::Call;
-use docket_core::model::{Name, RequestId};
+use docket_core::model::RequestId;
 use rmcp::model::{
     CallToolRequestParams, ErrorData, InputRequest, InputRequests, InputRequiredResult, JsonObject, RequestStateCodec,
     SealOptions,
@@ -54,9 +54,13 @@ impl Bound {
         Self { surface, tool: request.name.to_string(), arguments }
     }
 
-    fn bytes(&self, principal: &Name, slot: u64) -> Vec<u8> {
+    fn bytes(&self, session: &Session, slot: u64) -> Vec<u8> {
+        let call = session.call(None, None);
+        // What the actor shows for it may be another by the next round.
+        let actor = call.by.as_ref().map(|by| (by.actor.kind, &by.actor.id));
+        let whose = (&call.principal, actor, session.project());
         // As a list, so that no two of them look alike.
-        serde_json::to_vec(&(principal, slot, self.surface, &self.tool, &self.arguments)).unwrap_or_default()
+        serde_json::to_vec(&(whose, slot, self.surface, &self.tool, &self.arguments)).unwrap_or_default()
     }
 }
 
@@ -103,9 +107,9 @@ impl Session {
 
     async fn seal(&self, bound: &Bound, returning: &Returning, form: &Form) -> Result<String, Error> {
         let state = State { name: returning.name.clone(), topic: form.topic, mark: form.mark.clone() };
-        let (slot, call) = (slot(), self.call(None, None));
+        let slot = slot();
         let key = self.sealing_key(slot).await?;
-        Ok(seal(&key, slot, &state, &bound.bytes(&call.principal, slot), OPEN))
+        Ok(seal(&key, slot, &state, &bound.bytes(self, slot), OPEN))
     }
 
     async fn open(&self, bound: &Bound, sealed: &str) -> Option<State> {
@@ -116,8 +120,7 @@ impl Session {
             return None;
         }
         let key = self.sealing_key(made_in).await.ok()?;
-        let principal = self.call(None, None).principal;
-        open(&key, sealed, &bound.bytes(&principal, made_in))
+        open(&key, sealed, &bound.bytes(self, made_in))
     }
 
     async fn sealing_key(&self, slot: u64) -> Result<Sealing, Error> {

@@ -81,9 +81,8 @@ impl DocketServer {
 
     /// The span that a call is logged under, and its own for whoever collects traces.
     fn spans(&self, context: &RequestContext<RoleServer>, tool: &str) -> (Span, Span) {
-        let came_with = context.extensions.get::<http::request::Parts>().map(|parts| &parts.extensions);
-        let logged = came_with.and_then(|with| with.get::<Logged>()).map_or_else(Span::none, |logged| logged.0.clone());
-        let caller = came_with.and_then(|with| with.get::<Span>()).map_or_else(Span::none, Span::clone);
+        let came_with = context.extensions.get::<http::request::Parts>();
+        let caller = came_with.and_then(|with| with.extensions.get::<Span>()).map_or_else(Span::none, Span::clone);
         let span = tracing::info_span!(
             target: TARGET,
             parent: &caller,
@@ -94,7 +93,7 @@ impl DocketServer {
             docket.surface = self.surface.name(),
             docket.outcome = Empty,
         );
-        (logged, span)
+        (logged(context), span)
     }
 
     /// The session of a connection, or the one that came with a request.
@@ -125,6 +124,12 @@ impl DocketServer {
 /// The span that a request is logged under, where it comes with one.
 #[derive(Clone)]
 pub(crate) struct Logged(pub(crate) Span);
+
+/// The span that a request is logged under, if it came with one: it is answered in a task of its own.
+fn logged(context: &RequestContext<RoleServer>) -> Span {
+    let came_with = context.extensions.get::<http::request::Parts>();
+    came_with.and_then(|with| with.extensions.get::<Logged>()).map_or_else(Span::none, |logged| logged.0.clone())
+}
 
 /// Whether a request comes from a client that shakes no hands: it says its revision itself.
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
@@ -237,7 +242,7 @@ impl ServerHandler for DocketServer {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let session = self.session(&context)?;
-        offers::prompt(&*self.surface, &session, request).await
+        offers::prompt(&*self.surface, &session, request).instrument(logged(&context)).await
     }
 
     async fn list_resources(
@@ -262,7 +267,7 @@ impl ServerHandler for DocketServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let session = self.session(&context)?;
-        offers::read(&*self.surface, &session, &request.uri).await
+        offers::read(&*self.surface, &session, &request.uri).instrument(logged(&context)).await
     }
 
     async fn complete(
@@ -271,7 +276,7 @@ impl ServerHandler for DocketServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let session = self.session(&context)?;
-        offers::complete(&*self.surface, &session, request).await
+        offers::complete(&*self.surface, &session, request).instrument(logged(&context)).await
     }
 
     async fn subscribe(
@@ -322,12 +327,13 @@ impl ServerHandler for DocketServer {
         let mut ear = ear.map_err(|error| offers::refused(&error, None))?;
         let wanted = context.accepted().resource_subscriptions.iter().flatten();
         let watched = wanted.filter_map(|uri| Some((uri.clone(), self.surface.watch(uri)?)));
-        let subjects = Subjects::find(&session, watched).await;
+        let subjects = Subjects::find(&session, watched).instrument(logged(request)).await;
         let gone = self.connection.as_ref().map_or_else(CancellationToken::new, |connection| connection.gone.clone());
         loop {
             let changed = tokio::select! {
                 changed = ear.changed(session.engine(), &subjects) => changed,
                 () = context.cancelled() => return Ok(()),
+                () = session.stopped() => return Ok(()),
                 () = gone.cancelled() => return Ok(()),
             };
             for uri in changed {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use docket_core::access::Needs;
 use docket_core::engine::Call;
@@ -16,6 +17,7 @@ use docket_core::store::ProjectRef;
 use docket_core::{Engine, Error, Reason};
 use rmcp::model::JsonObject;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::person::{Person, Returning};
@@ -48,6 +50,8 @@ pub struct Session {
     checked: Arc<BTreeMap<Shown, Verdict>>,
     /// Who sits at the other end, where that can be asked.
     person: Option<Person>,
+    /// Says that the server is about to stop: nobody waits any longer.
+    stopping: CancellationToken,
 }
 
 /// What items are called. A project's prefix never changes, so each is read once, for all who share this.
@@ -75,7 +79,25 @@ impl Session {
 
     /// The same for one of many that share what they know of keys.
     pub(crate) fn sharing(settings: Settings, prefixes: SharedKeys) -> Self {
-        Self { settings, prefixes, checked: Arc::default(), person: None }
+        Self { settings, prefixes, checked: Arc::default(), person: None, stopping: CancellationToken::new() }
+    }
+
+    /// The same on a server that says by this when it is about to stop.
+    pub(crate) fn until(self, stopping: CancellationToken) -> Self {
+        Self { stopping, ..self }
+    }
+
+    /// Resolves when the server is about to stop.
+    pub(crate) async fn stopped(&self) {
+        self.stopping.cancelled().await;
+    }
+
+    /// The timer of whoever waits for something: when the server is about to stop, the time is over.
+    pub(crate) async fn sleep(&self, time: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = self.stopped() => {}
+        }
     }
 
     /// The same with a person at the other end.
@@ -165,7 +187,7 @@ impl Session {
 
     /// Gives up the runs of checks that a call was at which nobody waits for any more, beside the connection.
     pub(crate) fn give_up_runs(&self) {
-        let (engine, call) = (self.settings.engine.clone(), self.call(None, None));
+        let (engine, call) = (self.settings.engine.telling_nobody(), self.call(None, None));
         if !engine.runs_checks() {
             return;
         }
@@ -179,7 +201,7 @@ impl Session {
     /// Has the checks made that wait, beside the connection: nobody waits for them. Where they are run elsewhere, a runner takes
     /// them; what is left when the process ends is made by whoever comes next.
     pub(crate) fn make_waiting(&self) {
-        let engine = self.settings.engine.clone();
+        let engine = self.settings.engine.telling_nobody();
         if !engine.runs_checks() {
             return;
         }

@@ -93,7 +93,7 @@ impl Hub {
         let begun = running.upgrade().filter(|reading| !reading.task.is_finished());
         let reading = begun.unwrap_or_else(|| {
             let pages = broadcast::Sender::new(PAGES);
-            let task = tokio::spawn(read(engine.clone(), head, pages.clone())).abort_handle();
+            let task = tokio::spawn(read(engine.telling_nobody(), head, pages.clone())).abort_handle();
             Arc::new(Reading { pages, task })
         });
         *running = Arc::downgrade(&reading);

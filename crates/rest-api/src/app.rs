@@ -1,13 +1,13 @@
 //! Everything a server is made of, and the router over it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use axum::Router;
 use docket_core::model::{Project, ProjectId, Slug};
 use docket_core::store::ProjectRef;
-use docket_core::{Engine, Error};
-use tokio::sync::{Semaphore, watch};
+use docket_core::{Engine, Error, Kind};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::endpoint::Endpoint;
 use crate::feed::Feed;
@@ -15,8 +15,9 @@ use crate::gate::{Actors, Caller, Gatekeeper};
 use crate::hosts::Hosts;
 use crate::kept::KeptAnswers;
 use crate::keys::KeyBook;
-use crate::limits::Limits;
+use crate::limits::{Limits, READY_SHARED, READY_TIMEOUT};
 use crate::metrics::Metrics;
+use crate::pages::Page;
 use crate::turn::Turns;
 
 /// What a server is started with. The composition root fills it in.
@@ -35,6 +36,8 @@ pub struct Settings {
     pub limits: Limits,
     /// The project that is meant when a request names none.
     pub project: Option<ProjectId>,
+    /// Pages of text beside the reference at `/docs`.
+    pub pages: Vec<Page>,
     /// What answers at `/mcp`.
     pub mcp: Option<Arc<dyn Endpoint>>,
     /// Makes the span of a call a part of the trace that its headers name, where traces are collected.
@@ -66,6 +69,7 @@ pub(crate) struct Shared {
     pub(crate) hosts: Hosts,
     pub(crate) limits: Limits,
     pub(crate) project: Option<ProjectId>,
+    pub(crate) pages: Vec<Page>,
     pub(crate) mcp: Option<Arc<dyn Endpoint>>,
     pub(crate) adopt: Option<Adopt>,
     pub(crate) keys: KeyBook,
@@ -78,7 +82,15 @@ pub(crate) struct Shared {
     pub(crate) exchange: Semaphore,
     /// Whether the server was told to stop; waiters look at it.
     pub(crate) stopping: watch::Sender<bool>,
-    warned: AtomicBool,
+    /// Held by the one that looks for all who ask.
+    readiness: Mutex<Readiness>,
+}
+
+/// Whether the store was there when it was looked at last.
+#[derive(Debug)]
+struct Readiness {
+    ready: bool,
+    at: Option<Instant>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -101,6 +113,7 @@ impl App {
             hosts: settings.hosts,
             limits,
             project: settings.project,
+            pages: settings.pages,
             mcp: settings.mcp,
             adopt: settings.adopt,
             keys: KeyBook::default(),
@@ -109,7 +122,7 @@ impl App {
             turns: Turns::new(limits.in_flight, limits.waiters, limits.turn),
             exchange: Semaphore::new(1),
             stopping: watch::Sender::new(false),
-            warned: AtomicBool::new(false),
+            readiness: Mutex::new(Readiness { ready: true, at: None }),
         });
         Self { router: crate::routes::router(&shared), shared }
     }
@@ -121,15 +134,25 @@ impl Shared {
         if *self.stopping.borrow() {
             return false;
         }
-        let answered = tokio::time::timeout(crate::limits::READY_TIMEOUT, self.engine.ready()).await;
-        let ready = matches!(answered, Ok(Ok(())));
-        // Said once, not at every look of a load balancer.
-        if !ready && !self.warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!("the store does not answer, or takes no writes");
-        } else if ready && self.warned.swap(false, Ordering::Relaxed) {
-            tracing::warn!("the store answers again");
+        let mut known = self.readiness.lock().await;
+        if known.at.is_some_and(|at| at.elapsed() < READY_SHARED) {
+            return known.ready;
         }
-        ready
+        let before = known.ready;
+        match tokio::time::timeout(READY_TIMEOUT, self.engine.ready()).await {
+            Ok(Ok(())) => known.ready = true,
+            // A store that has much to do is there as it was: a server that is let go for it would leave all to the others.
+            Ok(Err(error)) if error.kind == Kind::Shedding => {}
+            Ok(Err(_)) | Err(_) => known.ready = false,
+        }
+        known.at = Some(Instant::now());
+        // Said once, not at every look of a load balancer.
+        match (before, known.ready) {
+            (true, false) => tracing::warn!("the store does not answer, or takes no writes"),
+            (false, true) => tracing::warn!("the store answers again"),
+            (true, true) | (false, false) => {}
+        }
+        known.ready
     }
 
     /// Resolves when the server was told to stop.

@@ -1,13 +1,36 @@
 //! A connection that does not wait for ever for a client that does not read.
 
+use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use axum::extract::FromRequestParts;
+use http::request::Parts;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
+
+/// Whether the client of a connection was given up because it does not read. Requests have it among their extensions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GivenUp(Arc<AtomicBool>);
+
+impl GivenUp {
+    pub(crate) fn is_so(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for GivenUp {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
+    }
+}
 
 /// A stream whose writes fail when nothing of them is taken for a while.
 #[derive(Debug)]
@@ -17,11 +40,12 @@ pub(crate) struct Impatient {
     /// Runs while a write is held up.
     end: Pin<Box<Sleep>>,
     held_up: bool,
+    given_up: GivenUp,
 }
 
 impl Impatient {
-    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self { stream, patience, end: Box::pin(tokio::time::sleep(patience)), held_up: false }
+    pub(crate) fn new(stream: TcpStream, patience: Duration, given_up: GivenUp) -> Self {
+        Self { stream, patience, end: Box::pin(tokio::time::sleep(patience)), held_up: false, given_up }
     }
 
     fn watch<T>(&mut self, context: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -35,6 +59,7 @@ impl Impatient {
             self.end.as_mut().reset(end);
         }
         ready!(self.end.as_mut().poll(context));
+        self.given_up.0.store(true, Ordering::Release);
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
     }
 }

@@ -10,7 +10,7 @@ const PAGE: &str = include_str!("docs/page.html");
 const SCRIPT: &str = include_str!("docs/page.js");
 const STYLE: &str = include_str!("docs/page.css");
 /// Nothing is loaded from elsewhere, nothing inline is run, nobody frames the page.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
+pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 
 /// The OpenAPI document.

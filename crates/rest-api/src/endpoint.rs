@@ -26,6 +26,9 @@ pub trait Endpoint: Send + Sync + 'static {
         request: Request<Full<Bytes>>,
     ) -> Answering<'_>;
 
-    /// Ends what is still under way: the server stops.
+    /// Ends what only waits, as if its time were over: the server is about to stop.
+    fn stop(&self);
+
+    /// Ends what is still under way: the time that it had for that is over.
     fn close(&self);
 }

@@ -10,7 +10,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use docket_core::span::{self, OUTCOME, TARGET};
 use docket_core::{Error, Reason};
-use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, IF_MATCH, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
@@ -19,10 +20,14 @@ use crate::app::Shared;
 use crate::failure::{Envelope, Failure, Told};
 use crate::gate::{Caller, Denied};
 use crate::limits::REQUEST_NAME;
-use crate::turn::{Turn, WhileChecksRun};
+use crate::routes::BASE;
+use crate::turn::{Turn, WhileItWaits};
 
 /// The request's name, in both directions.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The target of the spans that give log lines the name of their request: a log without them tells of nobody.
+pub const REQUESTS: &str = "docket::request";
 
 /// The outermost layer.
 pub(crate) async fn front(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response {
@@ -30,7 +35,8 @@ pub(crate) async fn front(State(shared): State<Arc<Shared>>, mut request: Reques
     let name = request_name(request.headers());
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map_or("none", |path| path.as_str()).to_owned();
-    let span = tracing::info_span!("request", id = %name, %method, route = %route);
+    // At the level of errors: whatever is logged at all belongs to its request.
+    let span = tracing::error_span!(target: REQUESTS, "request", id = %name, %method, route = %route);
     let call = call_span(&shared, &request, &name, &route);
     if !call.is_disabled() {
         // What answers in a task of its own finds it here.
@@ -102,30 +108,63 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     }
 }
 
-async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Turn), Failure> {
-    if request.headers().get_all(AUTHORIZATION).iter().nth(1).is_some() {
+/// The layer of what tells how much there is to do: a caller, and no turn. Whoever looks after a server wants to know it most
+/// when there is no place left.
+pub(crate) async fn recognise(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    match known(&shared, &parts, shared.gate.recognise(&parts)).await {
+        Ok(_) => next.run(Request::from_parts(parts, body)).await,
+        Err(failure) => failure.into_response(),
+    }
+}
+
+/// Who a request comes from, as the gate says.
+async fn known(
+    shared: &Shared,
+    parts: &Parts,
+    let_in: impl Future<Output = Result<Caller, Denied>>,
+) -> Result<Caller, Failure> {
+    if parts.headers.get_all(AUTHORIZATION).iter().nth(1).is_some() {
         return Err(Failure::malformed(Reason::Duplicate, "the Authorization header is there twice"));
     }
-    let (mut parts, body) = request.into_parts();
-    let caller = match shared.gate.admit(&parts).await {
-        Ok(caller) => crate::gate::placed(&parts, shared.actors.stated(&parts, caller).await?)?,
+    match let_in.await {
+        Ok(caller) => Ok(caller),
         Err(Denied::Unauthenticated(error)) => {
-            let challenge = crate::resource::challenge(shared, &parts).await;
-            return Err(Failure::with_status(StatusCode::UNAUTHORIZED, error).header(WWW_AUTHENTICATE, challenge));
+            let challenge = crate::resource::challenge(shared, parts).await;
+            Err(Failure::with_status(StatusCode::UNAUTHORIZED, error).header(WWW_AUTHENTICATE, challenge))
         }
-        Err(Denied::Refused(error)) => return Err(error.into()),
-    };
+        Err(Denied::Refused(error)) => Err(error.into()),
+    }
+}
+
+async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Turn), Failure> {
+    let (mut parts, body) = request.into_parts();
+    let caller = known(shared, &parts, shared.gate.admit(&parts)).await?;
+    let caller = crate::gate::placed(&parts, shared.actors.stated(&parts, caller).await?)?;
     shared.actors.check(&parts, &caller)?;
+    check_condition(&parts)?;
     let turn = shared.turns.take().await?;
-    let caller = if caller.engine.runs_checks() {
-        let listener = Arc::new(WhileChecksRun::new(turn.clone()));
-        Caller { engine: caller.engine.telling(listener), ..caller }
-    } else {
-        caller
-    };
+    let engine = caller.engine.telling(Arc::new(WhileItWaits(turn.clone())));
+    let caller = Caller { engine, ..caller };
     parts.extensions.insert(caller);
     parts.extensions.insert(turn.clone());
     Ok((Request::from_parts(parts, body), turn))
+}
+
+/// Refuses a write under a condition that nobody would look at: whoever sends one believes that it is kept.
+fn check_condition(parts: &Parts) -> Result<(), Error> {
+    let reads = matches!(parts.method, Method::GET | Method::HEAD);
+    if reads || !parts.headers.contains_key(IF_MATCH) {
+        return Ok(());
+    }
+    let route = parts.extensions.get::<MatchedPath>().and_then(|path| path.as_str().strip_prefix(BASE));
+    match route {
+        Some(route) if !crate::openapi::takes_condition(&parts.method, route) => {
+            let message = "this is not done under a condition: leave the header out";
+            Err(Error::validation(Reason::UnknownField, message).at("If-Match"))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn check_head(shared: &Shared, request: &Request) -> Result<(), Failure> {

@@ -94,6 +94,11 @@ pub trait Gatekeeper: Send + Sync + 'static {
     /// Who sent this request, or why nobody is let in. There is at most one `Authorization` header; the body was not read.
     async fn admit(&self, request: &Parts) -> Result<Caller, Denied>;
 
+    /// The same for a call that nobody counts: it tells whoever looks after the server how that does.
+    async fn recognise(&self, request: &Parts) -> Result<Caller, Denied> {
+        self.admit(request).await
+    }
+
     /// Who gives tokens out (RFC 9728), if tokens are taken at all.
     async fn token_issuers(&self) -> Option<Vec<String>> {
         None

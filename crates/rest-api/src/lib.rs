@@ -20,6 +20,7 @@ mod keys;
 mod limits;
 mod metrics;
 pub mod openapi;
+mod pages;
 mod resource;
 mod routes;
 mod serve;
@@ -27,7 +28,9 @@ mod turn;
 
 pub use app::{Adopt, App, Settings};
 pub use endpoint::{Answering, Endpoint};
+pub use front::REQUESTS;
 pub use gate::{Actors, Caller, Denied, Gatekeeper, Lasting, LocalUser, Pass};
 pub use hosts::Hosts;
 pub use limits::Limits;
+pub use pages::Page;
 pub use serve::serve;

@@ -71,6 +71,8 @@ pub(crate) const STREAM_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) const RETRY_MS: u64 = 1000;
 /// How long the store may take to say that it is there.
 pub(crate) const READY_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long one look at the store counts for all who ask whether it is there: however many ask, it is asked ten times a second.
+pub(crate) const READY_SHARED: Duration = Duration::from_millis(100);
 /// Rows of a page when nobody says how many.
 pub(crate) const PAGE_DEFAULT: usize = 50;
 /// Most items of a tree that is shown.

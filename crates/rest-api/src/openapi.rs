@@ -1,12 +1,14 @@
 //! The OpenAPI document: made from the same annotations as the routes, with what all of them have in common added once.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
+use http::Method;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApiBuilder};
 
-use crate::gate::{ACTOR, PROOF};
+use crate::gate::{ACTOR, PROOF, WORK_TREE};
 use crate::limits::PROOF_BYTES;
 use crate::routes::{BASE, resources};
 
@@ -51,12 +53,31 @@ const TAGS: [(&str, &str); 18] = [
 const ABOUT: &str = "One graph of work items, gates that must be passed, claims that cannot be held twice.\n\n\
 An item is named by its UUID, its key such as `DEFA-1`, or 4 or more hex digits of its UUID. Any write may carry an \
 `Idempotency-Key`: sent again with the same content within 24 hours it takes effect once and answers the same. Unknown fields \
-are refused. Nulls are left out of answers. Failures have one form, the `Failure` below; program against `code` and `reason`.";
+are refused, and so is `If-Match` where it is not listed. Nulls are left out of answers. Failures have one form, the `Failure` below; program against `code` and `reason`.";
 
 /// The document.
 pub fn document() -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
     DOCUMENT.get_or_init(build)
+}
+
+/// Whether a write at this address, as the document names it, is done under a condition where one is sent.
+pub(crate) fn takes_condition(method: &Method, path: &str) -> bool {
+    static CONDITIONS: OnceLock<BTreeSet<(String, String)>> = OnceLock::new();
+    let conditions = CONDITIONS.get_or_init(|| {
+        let paths = document()["paths"].as_object();
+        let operations = paths.into_iter().flatten().flat_map(|(path, item)| {
+            let conditional = item.as_object().into_iter().flatten().filter(|(_, operation)| is_conditional(operation));
+            conditional.map(|(method, _)| (method.to_uppercase(), path.clone()))
+        });
+        operations.collect()
+    });
+    conditions.contains(&(method.to_string(), path.to_owned()))
+}
+
+fn is_conditional(operation: &Value) -> bool {
+    let parameters = operation["parameters"].as_array();
+    parameters.is_some_and(|parameters| parameters.iter().any(|parameter| parameter["name"] == "If-Match"))
 }
 
 fn build() -> Value {
@@ -137,6 +158,7 @@ fn add_to_operations(document: &mut Value) {
             let name = operation["operationId"].as_str().unwrap_or_default().to_owned();
             operation["operationId"] = json!(operation_id(method, path, &name));
             let writes = method != "get";
+            let conditional = is_conditional(operation);
             if writes {
                 match operation["parameters"].as_array_mut() {
                     Some(parameters) => parameters.extend(headers()),
@@ -144,7 +166,7 @@ fn add_to_operations(document: &mut Value) {
                 }
             }
             if let Some(responses) = operation["responses"].as_object_mut() {
-                add_failures(responses, writes);
+                add_failures(responses, writes, conditional);
             }
             let sample = sample(method, path, operation);
             operation["x-codeSamples"] = json!([{ "lang": "Shell", "source": sample }]);
@@ -171,12 +193,17 @@ fn headers() -> Vec<Value> {
             "A signed token that shows it; where proofs are checked, its `sub` is who acts",
             json!({ "type": "string", "maxLength": PROOF_BYTES }),
         ),
+        header(
+            WORK_TREE.as_str(),
+            "The work tree the caller is in, by the name that its runner gives it: checks are made there",
+            json!({ "type": "string", "minLength": 1, "maxLength": docket_core::limits::NAME_BYTES }),
+        ),
     ]
 }
 
-fn add_failures(responses: &mut Map<String, Value>, writes: bool) {
+fn add_failures(responses: &mut Map<String, Value>, writes: bool, conditional: bool) {
     for (status, about) in FAILURES {
-        if !writes && matches!(status, "408" | "412" | "413" | "415" | "507") {
+        if !writes && matches!(status, "408" | "413" | "415" | "507") || !conditional && status == "412" {
             continue;
         }
         responses.entry(status).or_insert_with(|| {
@@ -251,7 +278,6 @@ fn sample(method: &str, path: &str, operation: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     fn operations() -> Vec<(String, String, Value)> {
         let paths = document()["paths"].as_object().expect("paths");

@@ -18,13 +18,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
 use crate::app::App;
-use crate::connection::Impatient;
+use crate::connection::{GivenUp, Impatient};
 use crate::metrics::Present;
 
 /// How long to leave the listener alone after it failed: mostly there are no file descriptors left.
 const REST: Duration = Duration::from_millis(50);
-/// How long waits of other protocols go on once the server is told to stop.
-const GRACE: Duration = Duration::from_secs(3);
 /// What somebody is told for whom there is no place.
 const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n\
 content-length: 150\r\n\r\n{\"error\":{\"kind\":\"shedding\",\"code\":\"UNAVAILABLE\",\"reason\":\"overloaded\",\"message\":\"too many connections\",\
@@ -59,6 +57,9 @@ pub async fn serve(listener: TcpListener, app: App, stop: impl Future<Output = (
     }
     drop(listener);
     app.shared.stopping.send_replace(true);
+    if let Some(mcp) = &app.shared.mcp {
+        mcp.stop();
+    }
     tracing::info!("stopping: what is under way may end");
     drain(&app, &places).await;
     Ok(())
@@ -72,17 +73,14 @@ async fn drain(app: &App, places: &Semaphore) {
         // It is closed by nobody.
         _ = places.acquire_many(all).await;
     };
-    let close_others = async {
-        tokio::time::sleep(GRACE.min(limits.drain)).await;
-        if let Some(mcp) = &app.shared.mcp {
-            mcp.close();
-        }
-        std::future::pending::<()>().await;
-    };
     tokio::select! {
         () = ended => {}
-        () = close_others => {}
-        () = tokio::time::sleep(limits.drain) => tracing::warn!("some requests did not end in time"),
+        () = tokio::time::sleep(limits.drain) => {
+            tracing::warn!("some requests did not end in time");
+            if let Some(mcp) = &app.shared.mcp {
+                mcp.close();
+            }
+        }
     }
 }
 
@@ -91,7 +89,10 @@ async fn connection(stream: TcpStream, app: App, _place: OwnedSemaphorePermit) {
     let _present = Present::new(&shared.metrics.connections);
     let limits = shared.limits;
     let router = app.router;
-    let service = hyper::service::service_fn(move |request: http::Request<Incoming>| {
+    let given_up = GivenUp::default();
+    let stream = Impatient::new(stream, limits.stall_timeout, given_up.clone());
+    let service = hyper::service::service_fn(move |mut request: http::Request<Incoming>| {
+        request.extensions_mut().insert(given_up.clone());
         router.clone().oneshot(request.map(Body::new))
     });
     let served = http1::Builder::new()
@@ -99,7 +100,7 @@ async fn connection(stream: TcpStream, app: App, _place: OwnedSemaphorePermit) {
         .header_read_timeout(limits.header_timeout)
         .max_buf_size(limits.header_bytes.max(8192))
         .max_headers(limits.headers)
-        .serve_connection(TokioIo::new(Impatient::new(stream, limits.stall_timeout)), service);
+        .serve_connection(TokioIo::new(stream), service);
     let mut served = std::pin::pin!(served);
     let ended = tokio::select! {
         ended = served.as_mut() => ended,

@@ -8,7 +8,7 @@ use docket_core::model::Run;
 use docket_core::plant::{Bug, planted};
 use docket_core::prove::Listener;
 use http::request::Parts;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::failure::Failure;
 use crate::limits::LOOKING;
@@ -25,14 +25,19 @@ pub(crate) struct Turns {
 
 /// A request's place among those under way. Whoever begins to wait gives it back for a place among the waiters.
 #[derive(Clone, Debug)]
-pub(crate) struct Turn {
-    place: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
+pub(crate) struct Turn(Arc<Place>);
+
+/// The place of one request, which is there until nobody has any part of it.
+#[derive(Debug)]
+struct Place {
+    permit: Mutex<OwnedSemaphorePermit>,
+    waits: watch::Sender<bool>,
     waiting: Arc<Semaphore>,
 }
 
-/// A place among those that wait; given back when it is dropped.
+/// A place among those that wait; given back with the last part of its turn.
 #[derive(Debug)]
-pub(crate) struct Waiting(#[expect(dead_code, reason = "held for its end")] OwnedSemaphorePermit);
+pub(crate) struct Waiting(#[expect(dead_code, reason = "held for its end")] Turn);
 
 impl Turns {
     pub(crate) fn new(in_flight: usize, waiters: usize, patience: Duration) -> Self {
@@ -55,7 +60,8 @@ impl Turns {
                 .and_then(|place| place.map_err(|_| ())),
         };
         let place = place.map_err(|()| Failure::shedding("the server has as many requests as it can work on"))?;
-        Ok(Turn { place: Arc::new(Mutex::new(Some(place))), waiting: Arc::clone(&self.waiting) })
+        let waiting = Arc::clone(&self.waiting);
+        Ok(Turn(Arc::new(Place { permit: Mutex::new(place), waits: watch::Sender::new(false), waiting })))
     }
 
     /// A place to look at the store, for a request that waits: it has given its place among those that work back, and has
@@ -73,35 +79,39 @@ impl Turns {
 }
 
 impl Turn {
-    /// Gives the place back for one among the waiters.
+    /// Gives the place back for one among the waiters, once.
     pub(crate) fn wait(&self) -> Result<Waiting, Failure> {
-        let waiting = Arc::clone(&self.waiting)
-            .try_acquire_owned()
-            .map_err(|_| Failure::shedding("as many requests wait here as may"))?;
-        self.place.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Ok(Waiting(waiting))
-    }
-}
-
-/// Gives a request's place back once it waits for checks: a process may take minutes, and meanwhile others can work.
-pub(crate) struct WhileChecksRun {
-    turn: Turn,
-    waiting: Mutex<Option<Waiting>>,
-}
-
-impl WhileChecksRun {
-    pub(crate) fn new(turn: Turn) -> Self {
-        Self { turn, waiting: Mutex::new(None) }
-    }
-}
-
-impl Listener for WhileChecksRun {
-    fn waits(&self) {
-        // Whoever waits already, as every call of MCP does, has no place to give. Where no more may wait, it is kept.
-        let works = self.turn.place.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if works && let Ok(waiting) = self.turn.wait() {
-            *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiting);
+        let place = &self.0;
+        let mut permit = place.permit.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*place.waits.borrow() {
+            *permit = Arc::clone(&place.waiting)
+                .try_acquire_owned()
+                .map_err(|_| Failure::shedding("as many requests wait here as may"))?;
+            place.waits.send_replace(true);
         }
+        Ok(Waiting(self.clone()))
+    }
+
+    /// Resolves once the request waits.
+    pub(crate) async fn waits(&self) {
+        let mut waits = self.0.waits.subscribe();
+        // The sender lives as long as this does.
+        _ = waits.wait_for(|waits| *waits).await;
+    }
+}
+
+/// Gives a request's place back once the engine says that its call waits, for checks or for work: that may take minutes, and
+/// meanwhile others can work.
+pub(crate) struct WhileItWaits(pub(crate) Turn);
+
+impl Listener for WhileItWaits {
+    fn waits(&self) {
+        // Where no more may wait, the place is kept.
+        _ = self.0.wait();
+    }
+
+    fn idles(&self) -> bool {
+        self.0.wait().is_ok()
     }
 
     fn begins(&self, _run: &Run, _place: usize, _of: usize) {}
@@ -123,20 +133,24 @@ mod tests {
 
     use docket_core::prove::Listener as _;
 
-    use super::{Turns, WhileChecksRun};
+    use super::{Turns, WhileItWaits};
 
     #[tokio::test]
-    async fn whoever_waits_for_checks_leaves_its_place_to_others() {
+    async fn whoever_waits_leaves_its_place_to_others() {
         let turns = Turns::new(1, 1, Duration::ZERO);
         let turn = turns.take().await.unwrap_or_else(|_| panic!("a place"));
-        let listener = WhileChecksRun::new(turn);
+        let listener = WhileItWaits(turn.clone());
         assert_eq!(turns.free(), (0, 1));
         listener.waits();
-        listener.waits();
+        assert!(listener.idles());
         assert_eq!(turns.free(), (1, 0), "once, however often it waits");
-        let other = WhileChecksRun::new(turns.take().await.unwrap_or_else(|_| panic!("a place")));
+        turn.waits().await;
+        let other = WhileItWaits(turns.take().await.unwrap_or_else(|_| panic!("a place")));
         other.waits();
+        assert!(!other.idles());
         assert_eq!(turns.free(), (0, 0), "where no more may wait, the place is kept");
+        drop(turn);
+        assert_eq!(turns.free(), (0, 0), "it waits as long as any part of it is there");
         drop(listener);
         assert_eq!(turns.free(), (0, 1));
     }

@@ -31,7 +31,7 @@ pub struct CheckRunner {
     root: PathBuf,
     place: Option<Name>,
     allowed: Allowed,
-    github: Option<github::Client>,
+    github: Result<github::Client, String>,
     room: Arc<Semaphore>,
 }
 
@@ -39,7 +39,7 @@ impl CheckRunner {
     /// The most that a log may hold so that the core takes it.
     pub const LOG_BYTES: usize = limits::LOG_BYTES - LOG_SPARE;
 
-    /// One that runs commands in a repository or worktree, and asks about pull requests where it was told whom. A place that is
+    /// One that runs commands in a repository or worktree, and asks about pull requests, or says why it cannot. A place that is
     /// named is that of the root, where it is a work tree. One command at a time runs in it.
     pub fn new(
         name: Name,
@@ -47,7 +47,7 @@ impl CheckRunner {
         root: PathBuf,
         place: Option<Name>,
         allowed: Allowed,
-        github: Option<github::Client>,
+        github: Result<github::Client, String>,
     ) -> Self {
         Self { name, runner, root, place, allowed, github, room: Arc::new(Semaphore::new(1)) }
     }
@@ -104,11 +104,9 @@ impl CheckRunner {
         let CheckKind::PullRequest { repository, number, branch } = &run.kind else {
             return not_started("it is no pull request", None);
         };
-        let Some(client) = &self.github else {
-            return not_made(
-                "no server is configured that could be asked: name it by [runner] github_api in docket.toml",
-                false,
-            );
+        let client = match &self.github {
+            Ok(client) => client,
+            Err(why) => return not_made(why, false),
         };
         let named = Repository::parse(repository.as_str()).and_then(|repository| match (number, branch) {
             (Some(number), _) => PullRef::number(repository, *number),
@@ -128,6 +126,7 @@ impl CheckRunner {
                     github::Failure::Unauthorized
                     | github::Failure::Forbidden
                     | github::Failure::NotFound
+                    | github::Failure::Hidden
                     | github::Failure::Unavailable(_)
                     | github::Failure::Unexpected(_)
                     | github::Failure::BadAnswer(_) => None,

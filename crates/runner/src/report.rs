@@ -71,12 +71,14 @@ pub struct Sandbox {
     pub processes: Processes,
     /// What kept it from writing elsewhere.
     pub files: Files,
+    /// What kept it from writing what is the operator's, where it lies among the files of the work.
+    pub own: Own,
 }
 
 impl Sandbox {
     /// Nothing was put in place, because nothing ran.
     pub(crate) fn none() -> Self {
-        Self { processes: Processes::None, files: Files::Open { why: "nothing ran".to_owned() } }
+        Self { processes: Processes::None, files: Files::Open { why: "nothing ran".to_owned() }, own: Own::None }
     }
 }
 
@@ -114,6 +116,20 @@ pub enum Files {
     },
 }
 
+/// Whether a run could write what is the operator's: the database, its configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Own {
+    /// Nothing was named.
+    None,
+    /// It was mounted read-only.
+    ReadOnly,
+    /// Nothing but what holds for all files.
+    Open {
+        /// Why it is not read-only.
+        why: String,
+    },
+}
+
 impl fmt::Display for Sandbox {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.processes {
@@ -130,8 +146,13 @@ impl fmt::Display for Sandbox {
             Processes::Subreaper { why } => write!(to, "subreaper ({why})")?,
         }
         match &self.files {
-            Files::Landlock { abi } => write!(to, ", landlock {abi}"),
-            Files::Open { why } => write!(to, ", files open ({why})"),
+            Files::Landlock { abi } => write!(to, ", landlock {abi}")?,
+            Files::Open { why } => write!(to, ", files open ({why})")?,
+        }
+        match &self.own {
+            Own::None => Ok(()),
+            Own::ReadOnly => write!(to, ", database read-only"),
+            Own::Open { why } => write!(to, ", database writable ({why})"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Runs one order: opens the folder, starts a supervisor, follows what is said, and reports.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -41,6 +42,8 @@ pub struct Settings {
     pub writable: Vec<PathBuf>,
     /// Files that are none of the work though they may lie in the work tree: our own database and what lies beside it.
     pub apart: Vec<PathBuf>,
+    /// What commands may read and not write, wherever it lies: the files above, their folder where it is ours, our configuration.
+    pub own: Vec<PathBuf>,
     /// Values to blot out besides those of secret variables.
     pub secrets: Vec<String>,
     /// The most that is kept of a log, in bytes; brought within the limits.
@@ -58,6 +61,7 @@ impl Default for Settings {
             environment: Environment::default(),
             writable: Vec::new(),
             apart: Vec::new(),
+            own: Vec::new(),
             secrets: Vec::new(),
             log_bytes: LOG_DEFAULT,
             namespace: true,
@@ -209,8 +213,21 @@ impl Runner {
             environment: environment.scrubbed(environment::of_process(), &temp.to_string_lossy(), &order.marks),
             timeout_ms: u64::try_from(order.timeout.as_millis()).unwrap_or(u64::MAX),
             grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(0),
+            own: self.own(&order.root, writable.as_deref().unwrap_or_default()),
             writable,
         }
+    }
+
+    /// What is the operator's, as it is there now, each path whole and none in another. A folder that the command has to write in
+    /// is not kept from it.
+    fn own(&self, root: &Path, writable: &[PathBuf]) -> Vec<PathBuf> {
+        let whole = |path: &PathBuf| path.canonicalize().ok();
+        let needed: Vec<PathBuf> = writable.iter().chain([&root.to_owned()]).filter_map(whole).collect();
+        let is_needed = |path: &PathBuf| needed.iter().any(|needed| needed.starts_with(path));
+        let found: BTreeSet<PathBuf> =
+            self.settings.own.iter().filter_map(whole).filter(|path| !is_needed(path)).collect();
+        let is_in_another = |path: &PathBuf| path.ancestors().skip(1).any(|folder| found.contains(folder));
+        found.iter().filter(|path| !is_in_another(path)).cloned().collect()
     }
 }
 

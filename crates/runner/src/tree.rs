@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use aho_corasick::AhoCorasick;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::git_folder;
+use crate::git_index::{self, Marks};
 use crate::limits::{TREE_DEPTH, TREE_TIMEOUT};
 
 /// The most that is read of git's configuration and of what it lists.
@@ -25,6 +26,10 @@ const LIST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// How an index writes that an entry is a submodule.
 const SUBMODULE_MODE: [u8; 4] = 0o160_000_u32.to_be_bytes();
+
+/// How many bytes the names of contents have: by SHA-1, and by SHA-256.
+const SHORT: usize = 20;
+const LONG: usize = 32;
 
 /// The content of a work tree, by a digest. Equal values mean equal content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -132,12 +137,33 @@ impl<'a> Desk<'a> {
                 write!(exclude, "\n/{}\n", without_patterns(path))?;
             }
         }
-        if let Some(mut index) = regular(&own.join("index")) {
-            let changed = index.metadata()?.modified()?;
-            let mut copy = File::create(here.join("index"))?;
-            std::io::copy(&mut index, &mut copy)?;
-            // Git trusts a file's times only when they are older than the index: a copy must not look newer than it is.
-            copy.set_modified(changed)?;
+        if let Some(index) = regular(&own.join("index")) {
+            self.copy_index(index, content_bytes(shared))?;
+        }
+        Ok(())
+    }
+
+    /// Copies an index without what it says of files that git is not to look at: those that are in the work tree count, and those
+    /// that are not are gone, whatever somebody told git about them.
+    fn copy_index(&self, mut index: File, content: usize) -> std::io::Result<()> {
+        let place = self.folder.path().join("index");
+        let mut bytes = Vec::new();
+        let mut changed = index.metadata()?.modified()?;
+        index.read_to_end(&mut bytes)?;
+        let mut marks = git_index::unmark(&mut bytes, content);
+        write_at(&place, &bytes, changed)?;
+        if marks == Some(Marks::Folded) {
+            // Git unfolds what it writes here, and it writes what shall have another version.
+            let other = if git_index::version(&bytes) == Some(4) { "3" } else { "4" };
+            if matches!(self.git(&["update-index", "--index-version", other]), Ok(Some(_))) {
+                changed = std::fs::metadata(&place)?.modified()?;
+                bytes = std::fs::read(&place)?;
+                marks = git_index::unmark(&mut bytes, content);
+                write_at(&place, &bytes, changed)?;
+            }
+        }
+        if marks != Some(Marks::Gone) {
+            tracing::debug!("git's index cannot be followed: what it is told not to look at is not looked at");
         }
         Ok(())
     }
@@ -275,6 +301,13 @@ impl<'a> Desk<'a> {
     }
 }
 
+/// Writes an index. Git trusts a file's times only when they are older than the index: it must not look newer than it is.
+fn write_at(place: &Path, index: &[u8], changed: SystemTime) -> std::io::Result<()> {
+    let mut copy = File::create(place)?;
+    copy.write_all(index)?;
+    copy.set_modified(changed)
+}
+
 /// A name in a list of what is ignored, where some characters stand for others.
 fn without_patterns(path: &str) -> String {
     let mut name = String::with_capacity(path.len());
@@ -296,18 +329,23 @@ fn program() -> Result<PathBuf, TreeError> {
 
 /// Our own configuration: the form of the repository's objects is all that is taken over from it.
 fn config(shared: &Path) -> String {
-    let mut theirs = String::new();
-    if let Some(file) = regular(&shared.join("config")) {
-        let _ = file.take(LIST_BYTES).read_to_string(&mut theirs);
-    }
-    let squeezed: String = theirs.to_ascii_lowercase().split_whitespace().collect();
-    let (version, extension) =
-        if squeezed.contains("objectformat=sha256") { (1, "[extensions]\n\tobjectFormat = sha256\n") } else { (0, "") };
+    let is_long = content_bytes(shared) == LONG;
+    let (version, extension) = if is_long { (1, "[extensions]\n\tobjectFormat = sha256\n") } else { (0, "") };
     format!(
         "[core]\n\trepositoryFormatVersion = {version}\n\tbare = false\n\thooksPath = /dev/null\n\tfsmonitor = false\n\
          \tcompression = 0\n\tsplitIndex = false\n\tautocrlf = false\n\tsafecrlf = false\n[gc]\n\tauto = 0\n\
          [protocol]\n\tallow = never\n[advice]\n\taddEmbeddedRepo = false\n{extension}"
     )
+}
+
+/// How many bytes the names of contents have in a repository, by its configuration.
+fn content_bytes(shared: &Path) -> usize {
+    let mut theirs = String::new();
+    if let Some(file) = regular(&shared.join("config")) {
+        let _ = file.take(LIST_BYTES).read_to_string(&mut theirs);
+    }
+    let squeezed: String = theirs.to_ascii_lowercase().split_whitespace().collect();
+    if squeezed.contains("objectformat=sha256") { LONG } else { SHORT }
 }
 
 /// A file, opened, if it is one: a pipe would be waited for, a device read for ever.

@@ -30,6 +30,8 @@ pub(crate) struct Task {
     pub(crate) grace_ms: u64,
     /// Where it may write, when it is to be confined.
     pub(crate) writable: Option<Vec<PathBuf>>,
+    /// What is the operator's, wherever it lies: to be read only. No path is in another.
+    pub(crate) own: Vec<PathBuf>,
 }
 
 /// How it went.

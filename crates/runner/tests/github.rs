@@ -51,6 +51,17 @@ async fn a_pull_request_is_found_by_its_branch() {
 }
 
 #[tokio::test]
+async fn what_is_not_there_for_somebody_without_a_token_may_be_there() {
+    let stand = Stand::start(vec![Answer::Status(404), Answer::Status(404)]).await;
+    let anonymous = Client::new(Settings::new(&stand.address, None)).expect("a client");
+    let failure = anonymous.pull(&number(1)).await.expect_err("it is hidden");
+    assert_eq!((&failure, failure.is_transient()), (&Failure::Hidden, true));
+    assert_eq!(client(&stand).pull(&number(1)).await, Err(Failure::NotFound), "whoever has one is believed");
+    let none = anonymous.pull(&PullRef::branch(repository(), "nothing").expect("a branch")).await;
+    assert_eq!(none, Err(Failure::NotFound), "the repository is seen, and has none for that branch");
+}
+
+#[tokio::test]
 async fn what_passes_is_tried_again() {
     for answer in [
         Answer::Status(500),

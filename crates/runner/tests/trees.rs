@@ -98,6 +98,64 @@ fn every_change_is_seen_and_going_back_is_too() {
 }
 
 #[test]
+fn a_change_that_git_is_told_not_to_look_at_is_seen() {
+    for (mark, version) in
+        [("--assume-unchanged", 2), ("--skip-worktree", 2), ("--assume-unchanged", 4), ("--skip-worktree", 4)]
+    {
+        let made = repository();
+        let root = made.path();
+        write(root, "src/c.txt", "three");
+        git(root, &["add", "-A"]);
+        git(root, &["update-index", "--index-version", &version.to_string()]);
+        let first = tree(root);
+        for file in ["a.txt", "src/b.txt"] {
+            git(root, &["update-index", mark, file]);
+        }
+        assert_eq!(tree(root), first, "{mark}: nothing was changed yet");
+        write(root, "src/b.txt", "changed");
+        assert_eq!(git(root, &["status", "--porcelain", "src/b.txt"]), "", "{mark}: git does not look");
+        assert_ne!(tree(root), first, "{mark}: an edit, version {version}");
+        write(root, "src/b.txt", "two");
+        assert_eq!(tree(root), first, "{mark}: written again as it was");
+        std::fs::remove_file(root.join("a.txt")).expect("removed");
+        assert_ne!(tree(root), first, "{mark}: a file that is gone, version {version}");
+    }
+}
+
+#[test]
+fn a_file_that_is_only_meant_to_be_added_counts_as_it_is() {
+    let made = repository();
+    let root = made.path();
+    write(root, "new.txt", "new");
+    let unknown = tree(root);
+    git(root, &["add", "--intent-to-add", "new.txt"]);
+    assert_eq!(tree(root), unknown);
+    write(root, "new.txt", "NEW");
+    assert_ne!(tree(root), unknown);
+}
+
+#[test]
+fn folders_that_are_not_checked_out_hide_nothing() {
+    let made = repository();
+    let root = made.path();
+    write(root, "kept/c.txt", "three");
+    git(root, &["add", "-A"]);
+    git(root, &["commit", "-qm", "a folder more"]);
+    git(root, &["sparse-checkout", "set", "--cone", "--sparse-index", "kept"]);
+    assert!(!root.join("src").exists() && git(root, &["ls-files", "--sparse"]).ends_with("src/"), "it is folded");
+    let first = tree(root);
+    write(root, "src/b.txt", "another");
+    let edited = tree(root);
+    assert_ne!(edited, first, "what lies where nothing is checked out");
+    write(root, "src/b.txt", "still another");
+    assert_ne!(tree(root), edited, "and what it holds");
+    std::fs::remove_dir_all(root.join("src")).expect("removed");
+    assert_eq!(tree(root), first);
+    write(root, "kept/c.txt", "changed");
+    assert_ne!(tree(root), first);
+}
+
+#[test]
 fn staging_and_committing_change_nothing() {
     let made = repository();
     let root = made.path();

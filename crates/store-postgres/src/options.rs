@@ -12,8 +12,9 @@ use sqlx::postgres::PgConnectOptions;
 
 /// Most units of work that wait for a connection; one more is turned away at once.
 pub(crate) const QUEUED_UNITS: usize = 256;
-/// How long a unit of work waits for a connection before the store counts as busy.
-pub(crate) const UNIT_WAIT: Duration = Duration::from_secs(10);
+/// How long a unit of work waits for a connection when nobody says otherwise: with a server's patience for a turn it is turned away
+/// within a quarter of a second.
+const UNIT_WAIT: Duration = Duration::from_millis(150);
 /// How long a read waits for a free connection before it is turned away.
 pub(crate) const READER_WAIT: Duration = Duration::from_millis(250);
 /// How long a new connection may take.
@@ -77,6 +78,8 @@ pub struct PostgresOptions {
     /// How long the server may take to answer a statement before it counts as away: a machine that lost its power closes no
     /// connection.
     pub answer_timeout: Duration,
+    /// How long a unit of work waits for a connection before it is turned away.
+    pub unit_wait: Duration,
     /// How long another transaction may hold what is wanted before the store counts as busy.
     pub lock_timeout: Duration,
     /// Milliseconds added to the database's clock: a hook by which tests turn the time.
@@ -102,6 +105,7 @@ impl PostgresOptions {
             connections: 16,
             readers: 8,
             answer_timeout: Duration::from_secs(30),
+            unit_wait: UNIT_WAIT,
             lock_timeout: Duration::from_secs(10),
             clock_skew: Arc::new(AtomicI64::new(0)),
         };

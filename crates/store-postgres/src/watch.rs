@@ -131,7 +131,7 @@ impl Watch {
     /// Reads how far events go and tells waiters.
     pub(crate) async fn look(&self) -> Result<Head, StoreError> {
         let mut lease = self.pool.lease().await?.ok_or(StoreError::Overloaded)?;
-        let seen = read::head(&mut lease).await?;
+        let seen = read::head(&mut lease).await?.gap_free()?;
         self.head.send_if_modified(|known| {
             let newer = seen.number > *known;
             *known = seen.number.max(*known);

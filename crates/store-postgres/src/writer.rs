@@ -17,7 +17,7 @@ use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, Unit};
 
 use crate::context::Context;
 use crate::error::{Trouble, failed, is_conflict, is_taken, store_error};
-use crate::options::{QUEUED_UNITS, UNIT_WAIT};
+use crate::options::QUEUED_UNITS;
 use crate::pool::{Connector, Lease, Link, Pool};
 use crate::queue::{Locked, Turn};
 use crate::watch::Watch;
@@ -74,7 +74,8 @@ enum Lost {
 
 impl Writer {
     pub(crate) fn new(connector: Arc<Connector>, context: Arc<Context>, watch: Arc<Watch>) -> Self {
-        let pool = Arc::new(Pool::new(Arc::clone(&connector), connector.options.connections, UNIT_WAIT));
+        let options = &connector.options;
+        let pool = Arc::new(Pool::new(Arc::clone(&connector), options.connections, options.unit_wait));
         Self { connector, context, watch, pool, queued: AtomicUsize::new(0) }
     }
 
@@ -97,7 +98,7 @@ impl Writer {
     }
 
     async fn run(&self, mut unit: Box<dyn Unit>) -> Result<(), StoreError> {
-        let mut lease = self.pool.lease().await?.ok_or(StoreError::Busy(None))?;
+        let mut lease = self.pool.lease().await?.ok_or(StoreError::Overloaded)?;
         let mut turn = Turn::for_scope(&guard(|| unit.scope())?);
         let mut tries = 0;
         loop {

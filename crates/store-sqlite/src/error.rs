@@ -103,6 +103,7 @@ pub(crate) fn again(error: &StoreError) -> StoreError {
         StoreError::Corrupt(_) => StoreError::Corrupt(detail()),
         StoreError::Newer { found, known } => StoreError::Newer { found: *found, known: *known },
         StoreError::Foreign => StoreError::Foreign,
+        StoreError::Replaced => StoreError::Replaced,
         StoreError::Unfit(problem) => StoreError::Unfit(problem.clone()),
         StoreError::Away(problem) => StoreError::Away(problem.clone()),
         StoreError::Failed(source) => failed(source.to_string()),

@@ -12,6 +12,7 @@ mod library;
 mod log;
 mod migrate;
 mod options;
+mod original;
 mod place;
 #[cfg(feature = "plant")]
 mod plant;
@@ -42,11 +43,12 @@ pub use options::{Durability, SqliteOptions};
 
 use context::Context;
 use disk::Disk;
+use original::Original;
 use place::in_place;
 use pool::{Connector, Link, Pool};
 use script::Script;
 use watch::Watch;
-use writer::Writer;
+use writer::{Around, Writer};
 
 /// A SQLite file as a store. Must be opened and used inside a Tokio runtime.
 ///
@@ -55,6 +57,7 @@ use writer::Writer;
 pub struct SqliteStore {
     connector: Arc<Connector>,
     context: Arc<Context>,
+    original: Arc<Original>,
     pool: Pool,
     watch: Arc<Watch>,
     disk: Arc<Disk>,
@@ -70,13 +73,14 @@ impl SqliteStore {
         let context = Arc::new(Context::new(Arc::clone(&options.clock_skew)));
         let connector = Arc::new(Connector::new(options));
         let first = migrate::open(&connector).await?;
-        let pool = Pool::new(Arc::clone(&connector));
+        let original = Arc::new(Original::of(&connector.options.path));
+        let pool = Pool::new(Arc::clone(&connector), Arc::clone(&original));
         pool.adopt(first);
-        let watch = Arc::new(Watch::new(&connector.options.path));
+        let watch = Arc::new(Watch::new(Arc::clone(&original)));
         let disk = Arc::new(Disk::new(connector.options.path.clone(), connector.options.reserve));
-        let (watching, writing) = (Arc::clone(&watch), Arc::clone(&disk));
-        let writer = Writer::start(Arc::clone(&connector), Arc::clone(&context), watching, writing)?;
-        Ok(Self { connector, context, pool, watch, disk, writer })
+        let around = Around { original: Arc::clone(&original), watch: Arc::clone(&watch), disk: Arc::clone(&disk) };
+        let writer = Writer::start(Arc::clone(&connector), Arc::clone(&context), around)?;
+        Ok(Self { connector, context, original, pool, watch, disk, writer })
     }
 
     /// The same, but for what is only to be read and has an older schema: it is brought to the newest one first, for which it has
@@ -129,6 +133,7 @@ impl Store for SqliteStore {
         let quick = read::is_quick(scope);
         let load = |link: &mut Link| Ok(read::load(link, &self.context, scope, &Script::default())?);
         if quick
+            && self.original.is_in_place()
             && let Some(mut link) = self.writer.idle()
             && let Ok(slice) = load(&mut link)
         {

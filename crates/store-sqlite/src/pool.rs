@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::{Trouble, corrupt, failed, store_error};
 use crate::options::{self, SqliteOptions};
+use crate::original::Original;
 use crate::script::Script;
 
 /// What this process has asked of the database.
@@ -273,14 +274,15 @@ impl Link {
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Arc<Connector>,
+    original: Arc<Original>,
     permits: Semaphore,
     idle: Mutex<Vec<Link>>,
 }
 
 impl Pool {
-    pub(crate) fn new(connector: Arc<Connector>) -> Self {
+    pub(crate) fn new(connector: Arc<Connector>, original: Arc<Original>) -> Self {
         let permits = Semaphore::new(connector.options.readers.max(1));
-        Self { connector, permits, idle: Mutex::new(Vec::new()) }
+        Self { connector, original, permits, idle: Mutex::new(Vec::new()) }
     }
 
     /// Takes in a connection that was opened for something else.
@@ -288,7 +290,7 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(link);
     }
 
-    /// A connection for one read; turned away when none becomes free in time.
+    /// A connection for one read of the file that was opened; turned away when none becomes free in time.
     pub(crate) async fn lease(&self) -> Result<Lease<'_>, StoreError> {
         let permit = match self.permits.try_acquire() {
             Ok(permit) => permit,
@@ -300,9 +302,12 @@ impl Pool {
         };
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let link = match idle {
-            Some(link) => link,
-            None => self.connector.connect(false).map_err(store_error)?,
+            Some(link) => Ok(link),
+            None => self.connector.connect(false).map_err(store_error),
         };
+        // A connection that was opened by now is to the same file, if that is still in its place.
+        self.original.check()?;
+        let link = link?;
         Ok(Lease { pool: self, link: Some(link), _permit: permit })
     }
 

@@ -17,6 +17,7 @@ use docket_core::store::StoreError;
 use tokio::sync::{Mutex, Notify, watch};
 
 use crate::options::{GLANCE_EVERY, SAFETY_LOOK};
+use crate::original::Original;
 use crate::pool::Pool;
 use crate::read::head_script;
 
@@ -28,18 +29,16 @@ pub(crate) struct Watch {
     lookout: Mutex<()>,
     /// Wakes that waiter when this process has committed something.
     commit: Notify,
+    /// The index lies beside the file itself, wherever links to it lie.
     database: PathBuf,
-    /// The file that was opened, which may have been replaced since.
-    file: Option<(u64, u64)>,
+    original: Arc<Original>,
 }
 
 impl Watch {
     /// A watch over a database that is open already.
-    pub(crate) fn new(database: &Path) -> Self {
-        // The index lies beside the file itself, wherever links to it lie.
-        let database = std::fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
-        let file = identity(&database);
-        Self { head: watch::Sender::new(0), lookout: Mutex::new(()), commit: Notify::new(), database, file }
+    pub(crate) fn new(original: Arc<Original>) -> Self {
+        let database = std::fs::canonicalize(original.path()).unwrap_or_else(|_| original.path().to_owned());
+        Self { head: watch::Sender::new(0), lookout: Mutex::new(()), commit: Notify::new(), database, original }
     }
 
     /// Says that this process has committed something.
@@ -50,7 +49,9 @@ impl Watch {
     /// A number that is another one after every commit, by whichever process; none without an index, and none once another file
     /// is in the place of the one that was opened.
     pub(crate) fn mark(&self) -> Option<u64> {
-        self.file.filter(|file| identity(&self.database) == Some(*file))?;
+        if !self.original.is_in_place() {
+            return None;
+        }
         let head = LogIndex::of(&self.database)?.head()?;
         let mut mark = DefaultHasher::new();
         head.hash(&mut mark);
@@ -115,11 +116,6 @@ impl Watch {
     }
 }
 
-/// Which file it is that has a name.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
-}
-
 /// What an index of the log begins with: it says how far the log goes, how often it was changed, and from which beginning.
 /// SQLite keeps two copies, for readers who come while one is written; the first is changed last.
 type IndexHead = [u8; 48];
@@ -164,7 +160,10 @@ impl LogIndex {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::Watch;
+    use crate::original::Original;
 
     #[test]
     fn there_is_no_mark_once_another_file_is_in_the_place() {
@@ -172,7 +171,7 @@ mod tests {
         let (database, index) = (folder.path().join("some.db"), folder.path().join("some.db-shm"));
         std::fs::write(&database, "one").expect("a file");
         std::fs::write(&index, [1; 48]).expect("a file");
-        let watch = Watch::new(&database);
+        let watch = Watch::new(Arc::new(Original::of(&database)));
         let mark = watch.mark().expect("a mark");
         assert_eq!(watch.mark(), Some(mark));
         std::fs::write(&index, [2; 48]).expect("a commit");

@@ -18,6 +18,7 @@ use crate::context::Context;
 use crate::disk::Disk;
 use crate::error::failed;
 use crate::options::{BATCH_UNITS, QUEUED_UNITS};
+use crate::original::Original;
 use crate::place::{has_threads, in_place, run_apart};
 use crate::pool::{Connector, Link};
 use crate::watch::Watch;
@@ -34,6 +35,14 @@ enum Message {
     Stop(oneshot::Sender<()>),
 }
 
+/// What a writer looks at beside the database, and tells of what it does.
+#[derive(Debug)]
+pub(crate) struct Around {
+    pub(crate) original: Arc<Original>,
+    pub(crate) watch: Arc<Watch>,
+    pub(crate) disk: Arc<Disk>,
+}
+
 /// The way to the writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -47,14 +56,9 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the writer. It ends when this handle is gone and all that was queued has been run.
-    pub(crate) fn start(
-        connector: Arc<Connector>,
-        context: Arc<Context>,
-        watch: Arc<Watch>,
-        disk: Arc<Disk>,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn start(connector: Arc<Connector>, context: Arc<Context>, around: Around) -> Result<Self, StoreError> {
         let (queue, messages) = mpsc::channel(QUEUED_UNITS);
-        let shared = Arc::new(Mutex::new(Desk::new(connector, context, watch, disk)));
+        let shared = Arc::new(Mutex::new(Desk::new(connector, context, around)));
         let served = serve(Arc::clone(&shared), messages);
         run_apart("docket-writer", served).map_err(|error| StoreError::Failed(Box::new(error)))?;
         Ok(Self { queue, desk: shared, callers: AtomicUsize::new(0), apart: has_threads() })

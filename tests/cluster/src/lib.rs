@@ -10,11 +10,14 @@
 #![expect(clippy::missing_panics_doc, reason = "those who use it stop at the first thing that is wrong")]
 
 pub mod pooler;
+mod programs;
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+pub use programs::programs;
 
 /// Names a server to use instead, by the address of a database from which others may be made.
 pub const VARIABLE: &str = "DOCKET_TEST_POSTGRES";
@@ -95,11 +98,12 @@ impl Cluster {
     }
 }
 
-/// Where the programs of one target folder meet.
+/// Where the programs of one target folder meet. Those that find another version of Postgres have another cluster.
 fn desk(flushes: Flushes) -> PathBuf {
+    let version = programs::version(&programs());
     let name = match flushes {
-        Flushes::Never => "postgres",
-        Flushes::Always => "postgres-flushing",
+        Flushes::Never => format!("postgres-{version}"),
+        Flushes::Always => format!("postgres-{version}-flushing"),
     };
     let here = std::env::current_exe().unwrap_or_else(|error| panic!("this program has no path: {error}"));
     let profile = here.ancestors().find(|folder| folder.join("deps").is_dir());
@@ -241,45 +245,6 @@ fn other_user() -> Option<(String, String)> {
     )
 }
 
-/// The folder of Postgres' programs: on the path, else where Debian has them, else after installing them.
-pub fn programs() -> PathBuf {
-    if let Some(found) = find_programs() {
-        return found;
-    }
-    if is_root() && Path::new("/usr/bin/apt-get").exists() {
-        let mut update = Command::new("apt-get");
-        quiet(update.args(["update", "-q"]));
-        let mut install = Command::new("apt-get");
-        install.args(["install", "-q", "-y", "--no-install-recommends", "postgresql"]);
-        quiet(install.env("DEBIAN_FRONTEND", "noninteractive"));
-        if let Some(found) = find_programs() {
-            return found;
-        }
-    }
-    panic!(
-        "this needs Postgres 13 or newer: install it (initdb and pg_ctl on the path or beneath /usr/lib/postgresql), \
-         or name a server with {VARIABLE}=postgres://..."
-    )
-}
-
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0)
-}
-
-fn find_programs() -> Option<PathBuf> {
-    let has_all = |folder: &Path| folder.join("initdb").is_file() && folder.join("pg_ctl").is_file();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    // Where a link stands on the path, the programs beside it may be missing: what it points to has all.
-    let on_path = std::env::split_paths(&path).filter(|folder| has_all(folder)).find_map(|folder| {
-        fs::canonicalize(folder.join("initdb")).ok().and_then(|file| file.parent().map(Path::to_owned))
-    });
-    on_path.or_else(|| {
-        let versions = fs::read_dir("/usr/lib/postgresql").ok()?.filter_map(Result::ok);
-        let mut found: Vec<(u32, PathBuf)> = versions
-            .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
-            .filter(|(_, folder)| has_all(folder))
-            .collect();
-        found.sort();
-        found.pop().map(|(_, folder)| folder)
-    })
 }

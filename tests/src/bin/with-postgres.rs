@@ -11,16 +11,20 @@ fn main() -> ExitCode {
     let Some(program) = words.next() else { return ExitCode::from(2) };
     let mut command = Command::new(program);
     command.args(words);
-    let given = std::env::var_os(VARIABLE).is_some_and(|url| !url.is_empty());
-    let cluster = (!given).then(|| Cluster::join(Flushes::Never));
+    let named = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
+    let cluster = (!named(VARIABLE)).then(|| Cluster::join(Flushes::Never));
     if let Some(cluster) = &cluster {
         command.env(VARIABLE, cluster.url());
         match cluster.pooler() {
             Some(folder) => _ = command.env(pooler::VARIABLE, folder),
             None => eprintln!(
-                "NOT TRIED: there is no PgBouncer here, and none can be installed: the contract behind a pooler runs without one"
+                "NOT TRIED: there is no PgBouncer here, and none can be installed: nothing is tried behind a pooler"
             ),
         }
+    } else if !named(pooler::VARIABLE) {
+        eprintln!(
+            "NOT TRIED: no PgBouncer is started before a server that {VARIABLE} names: nothing is tried behind a pooler"
+        );
     }
     let status = command.status();
     if let Some(cluster) = cluster {

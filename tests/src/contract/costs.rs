@@ -126,8 +126,8 @@ impl Teller<'_> {
     /// Checks and their runs.
     async fn checked(&mut self) {
         let item = self.busy("checked").await;
-        self.run(self.checks(item)).await;
-        let approve = ApproveChecks { project: self.any(), item: item.into(), only: vec![], expected_version: None };
+        let expected_version = Some(self.run(self.checks(item)).await.version);
+        let approve = ApproveChecks { project: self.any(), item: item.into(), only: vec![], expected_version };
         self.run_by("boss", approve).await;
         let attest = Attest {
             project: self.any(),
@@ -150,8 +150,8 @@ impl Teller<'_> {
         self.run(end).await;
         // Of few there is one only, which is made; another item has one that nobody has taken.
         let next = self.busy("given up").await;
-        self.quietly(self.checks(next)).await;
-        let approve = ApproveChecks { project: self.any(), item: next.into(), only: vec![], expected_version: None };
+        let expected_version = Some(self.quietly(self.checks(next)).await.version);
+        let approve = ApproveChecks { project: self.any(), item: next.into(), only: vec![], expected_version };
         self.by("boss", approve).await;
         let ordered = self.quietly(self.order(next)).await;
         self.run(CancelRun { run: ordered.runs.first().expect("a run").id }).await;
@@ -245,7 +245,7 @@ impl Teller<'_> {
         let create = CreateKey {
             handle: first.handle().clone(),
             digest: first.digest(),
-            name: name(&format!("key of {}", self.project.slug)),
+            name: Some(name(&format!("key of {}", self.project.slug))),
             profile: Profile::Worker,
             projects: vec![self.project.slug.clone()],
             item: None,

@@ -105,6 +105,7 @@ macro_rules! cases {
             work::candidates_can_be_narrowed,
             work::what_an_agent_holds_and_what_claims_keep_busy,
             work::time_follows_the_database_and_never_goes_back,
+            work::leases_last_what_they_last_whatever_time_it_is,
             writing::a_unit_that_fails_harms_no_other,
             writing::a_unit_runs_to_its_end_without_its_caller,
             writing::two_agents_never_get_the_same_item,

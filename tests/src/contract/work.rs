@@ -1,6 +1,6 @@
 //! Ready work: which candidates there are, in which order, and what live claims keep from others.
 
-use docket_core::model::{Fence, Item, ItemId, Role, Tag};
+use docket_core::model::{Fence, Item, ItemId, Role, Tag, Timestamp};
 use docket_core::store::{Candidates, ChangeSet, ProjectRef, Scope, Slice};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -182,4 +182,41 @@ pub async fn time_follows_the_database_and_never_goes_back(bench: Bench) {
     let back = store.view(&scope).await.expect("a slice");
     assert!(back.now >= later.now);
     assert_eq!(back.candidates.rows.len(), 1, "what ran out stays so");
+}
+
+/// A lease lasts what it lasts, whatever time it is and however the clock is set meanwhile: an hour ahead, over the end of what 32
+/// bits count, over a leap day, in the last month that can be written.
+pub async fn leases_last_what_they_last_whatever_time_it_is(bench: Bench) {
+    let skew = Arc::new(AtomicI64::new(0));
+    let store = bench.ahead(Arc::clone(&skew)).await;
+    let begun = store.view(&Scope::default()).await.expect("a slice").now;
+    let hour = 3_600_000;
+    let moments = ["2038-01-19T03:13:50Z", "2040-02-28T23:59:50Z", "9999-12-01T00:00:00Z"];
+    let moments = moments.map(|moment| moment.parse::<Timestamp>().expect("a time").as_millis());
+    // Each is later than the one before: time never runs back.
+    let aheads = std::iter::once(hour).chain(moments.map(|moment| moment - begun.as_millis()));
+    for (number, ahead) in (1_u32..).zip(aheads) {
+        let at = |seconds: i64| skew.store(ahead + seconds * 1000, Ordering::Relaxed);
+        let look = async || {
+            let scope = Scope { candidates: Some(best(9)), ..Scope::default() };
+            let seen = store.view(&scope).await.expect("a slice");
+            (seen.now, numbers(&seen).contains(&number))
+        };
+        at(0);
+        let (now, _) = look().await;
+        let read = now.as_millis() - begun.as_millis() - ahead;
+        assert!((0..60_000).contains(&read), "it is {now}, {read} ms off");
+        let mut leased = item(&bench.project, number, "leased");
+        leased.claim = Some(claim("a", Some(now.as_millis() + 60_000)));
+        let id = leased.id;
+        let put = ChangeSet { new_items: vec![leased.clone()], ..ChangeSet::default() };
+        store.execute(Box::new(Put(put))).await.expect("written");
+        assert_eq!(bench.get(id).await.expect("an item").claim, leased.claim, "to the millisecond");
+        for (clock, is_free) in [(0, false), (-3600, false), (40, false), (61, true), (-3600, true)] {
+            at(clock);
+            let (then, free) = look().await;
+            assert!(then >= now, "time ran back to {then} from {now}");
+            assert_eq!(free, is_free, "{clock} s after {now}");
+        }
+    }
 }

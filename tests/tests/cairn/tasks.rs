@@ -65,7 +65,13 @@ fn an_id_is_its_prefix_and_a_ulid_and_every_other_spelling_will_do() {
     assert!(second > id, "ids are in the order of time");
     let unknown = format!("{prefix}-01j8x2k7q7f3az0123456789ab");
     assert_eq!(world.err("get", json!({ "id": unknown }))["code"], "NOT_FOUND");
-    assert_eq!(world.err("get", json!({ "id": "PROJ-001" }))["code"], "VALIDATION");
+    // Numbers that were filled up with zeros, as others write them.
+    let filled = key.replacen('-', "-00", 1);
+    assert_eq!(world.get(&filled)["id"], json!(id), "{filled}");
+    let waits = world.ok("create", json!({ "title": "three", "deps": [filled] }));
+    assert_eq!(waits["deps"], json!([id]));
+    assert_eq!(world.err("get", json!({ "id": "PROJ-001" }))["code"], "NOT_FOUND");
+    assert_eq!(world.err("get", json!({ "id": format!("{prefix}-000") }))["code"], "VALIDATION");
 }
 
 #[test]
@@ -129,6 +135,21 @@ fn a_claim_is_whose_a_task_is_and_no_lock() {
     let noted = bob.ok("note", json!({ "id": task, "text": "looks good" }));
     assert_eq!(each(&noted["provenance"], "who"), ["agent:ann", "agent:ann", "human:bob", "human:bob"]);
     assert_eq!(bob.ok("claim", json!({ "id": world.task("three") }))["assignee"], "human:bob");
+}
+
+#[test]
+fn of_one_name_the_agent_and_the_person_hold_together() {
+    let world = World::new();
+    let person = world.actor("human:ann");
+    let task = world.task("one");
+    let claimed = world.ok("claim", json!({ "id": task }));
+    // Where everybody is the user of the machine, a name is one holder, whichever sort it says it is.
+    let again = person.ok("claim", json!({ "id": task }));
+    assert_eq!(again["provenance"], claimed["provenance"], "what is held already is not claimed again");
+    let bob = world.actor("human:bob");
+    assert_eq!(bob.err("claim", json!({ "id": task }))["reason"], "already_claimed");
+    let session = text(&world.begin(&task, "k-1")["id"]);
+    assert_eq!(person.ok("heartbeat", json!({ "session": session }))["health"], "active");
 }
 
 #[test]

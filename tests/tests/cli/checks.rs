@@ -93,6 +93,10 @@ fn letting_a_command_run_takes_another_person() {
     assert!(
         desk.fails(5, &["--actor", "user:zoe", "check", "approve", &item, "--if-version", "1"]).contains("version 2")
     );
+    // What was not read is shown, with what to say, and not let run.
+    let unread = desk.fails(2, &["--actor", "user:zoe", "check", "approve", &item]);
+    assert!(unread.contains("0  tests: true") && unread.contains("--if-version 2"), "{unread}");
+    assert!(desk.ok(&["check", "list", &item]).contains("not approved"));
     let said = desk.ok(&["--actor", "user:zoe", "check", "approve", &item, "--only", "0", "--if-version", "2"]);
     assert!(said.contains("approved checks of") && !said.contains("not approved"), "{said}");
 }

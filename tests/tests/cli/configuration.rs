@@ -1,5 +1,8 @@
 //! Configuration: applied to the project at start, and refused with file, line and key when it is wrong.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use docket_core::model::Timestamp;
 use docket_tests::mcp::Server;
 use serde_json::{Value, json};
 
@@ -173,4 +176,51 @@ fn the_log_goes_to_standard_error_as_loud_as_it_is_asked_to_be() {
     assert_eq!(desk.run_with(&[("RUST_LOG", "error")], &["mcp"]).err, "");
     desk.write("docket.toml", "[log]\n");
     assert_eq!(desk.run(&["mcp"]).err, "");
+}
+
+/// Where the clocks of a place jump while a claim lasts, it lasts as long as elsewhere, and times are told in UTC. A zone that there
+/// is not changes nothing either.
+#[test]
+fn the_time_zone_of_the_machine_changes_nothing() {
+    for (zone, jump) in [
+        ("Europe/Berlin", "2027-03-28T01:00:00Z"),
+        ("America/New_York", "2027-11-07T06:00:00Z"),
+        ("Australia/Lord_Howe", "2028-04-01T15:00:00Z"),
+        ("Nowhere/At_All", "2028-10-01T00:00:00Z"),
+    ] {
+        let desk = Desk::new();
+        let item = desk.field(&desk.add(&["One"]), "id");
+        let jump = jump.parse::<Timestamp>().expect("a time").as_millis();
+        let now =
+            i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_millis()).expect("ms");
+        let at = |seconds: i64| {
+            desk.write("clock", (jump - now + seconds * 1000).to_string());
+            std::thread::sleep(Duration::from_millis(150));
+        };
+        let clock = desk.file("clock");
+        let server = Server::start_with(&desk.database(), &[], |command| {
+            command.env("TZ", zone).env("DOCKET_CLOCK_FILE", &clock);
+        });
+        let claim = |who: &str| {
+            let actor = json!({ "id": who, "kind": "subagent" });
+            let claims = json!([{ "itemId": item, "ttlSeconds": 60 }]);
+            let request = uuid::Uuid::new_v4().to_string();
+            let arguments = json!({ "claims": claims, "actor": actor, "requestId": request });
+            server.ok("claim_item", arguments)["claimResults"][0].clone()
+        };
+        at(-30);
+        let held = claim("ann");
+        assert_eq!(held["outcome"], json!("success"), "{zone}: {held}");
+        at(20);
+        assert_eq!(claim("bob")["outcome"], json!("already_claimed"), "{zone}: the lease has 10 s left");
+        at(35);
+        assert_eq!(claim("bob")["outcome"], json!("success"), "{zone}: the lease is over");
+        drop(server);
+        let said = |zone: &str| desk.run_with(&[("TZ", zone)], &["events"]).good();
+        assert_eq!(said(zone), said("UTC"), "{zone}");
+        let told = desk.json(&["events", "--limit", "200"]);
+        let times: Vec<&str> =
+            told["events"].as_array().expect("events").iter().filter_map(|event| event["at"].as_str()).collect();
+        assert!(!times.is_empty() && times.iter().all(|at| at.ends_with('Z')), "{zone}: {times:?}");
+    }
 }

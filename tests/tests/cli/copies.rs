@@ -1,9 +1,11 @@
 //! Copies of the database: backups under load, restores, and files that are no database of ours.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use docket_tests::mcp::Server;
-use serde_json::json;
+use docket_tests::web::Web;
+use serde_json::{Value, json};
 
 use crate::desk::{Desk, text};
 
@@ -28,21 +30,71 @@ fn a_backup_is_whole_and_restores() {
 }
 
 #[test]
-fn whoever_still_has_the_old_database_open_is_told_of() {
+fn whoever_still_has_the_old_database_open_is_told_of_and_serves_nobody() {
     let desk = Desk::new();
     desk.add(&["One"]);
     desk.ok(&["backup", "b.db"]);
     let server = Server::start(&desk.database());
-    server.ok("manage_items", json!({ "operation": "create", "items": [{ "title": "Two" }] }));
-    let ran = desk.run(&["restore", "b.db", "--force"]);
+    let create = |title: &str| json!({ "operation": "create", "items": [{ "title": title }] });
+    server.ok("manage_items", create("Two"));
+    let claim = json!({
+        "claims": [{ "selector": { "tags": "none", "waitMs": 60_000 } }], "actor": { "id": "a", "kind": "user" },
+        "requestId": "0191e8a0-0000-7000-8000-000000000001",
+    });
+    let (_, waiting) = server.ask("tools/call", json!({ "name": "claim_item", "arguments": claim }));
+    std::thread::sleep(Duration::from_millis(300));
+    let ran = desk.run(&["--json", "restore", "b.db", "--force"]);
     assert!(ran.err.contains("another process has the database open"), "{ran:?}");
-    ran.good();
-    server.ok("manage_items", json!({ "operation": "create", "items": [{ "title": "Three" }] }));
-    assert_eq!(desk.json(&["item", "list"])["total"], json!(1), "what the old server writes does not get in here");
+    let done: Value = serde_json::from_str(&ran.good()).expect("JSON");
+    let search = json!({ "operation": "search" });
+    for (tool, arguments) in [
+        ("manage_items", create("Three")),
+        ("query_items", search.clone()),
+        ("get_context", json!({})),
+        ("manage_items", create("Four")),
+    ] {
+        let refused = server.err(tool, arguments);
+        assert_eq!((&refused["kind"], &refused["reason"]), (&json!("permanent"), &json!("store_replaced")), "{tool}");
+        assert!(refused["message"].as_str().is_some_and(|said| said.contains("start it again")), "{refused}");
+    }
+    let waited = waiting.recv_timeout(Duration::from_secs(10)).expect("who waits is told soon");
+    assert!(waited.to_string().contains("store_replaced"), "{waited}");
+    let aside = format!("sqlite:{}", done["replaced"].as_str().expect("a path"));
+    assert_eq!(desk.json(&["item", "list"])["total"], json!(1), "what the old server was sent does not get in here");
+    assert_eq!(desk.json(&["--db", &aside, "item", "list"])["total"], json!(2), "nor into what was set aside");
     desk.ok(&["doctor"]);
+    let next = Server::start(&desk.database());
+    next.ok("manage_items", create("Five"));
+    // The end of the old one takes nothing from those who use the new file.
     drop(server);
-    desk.add(&["Four"]);
+    next.ok("manage_items", create("Six"));
+    assert_eq!(next.ok("query_items", search)["total"], json!(3));
+    drop(next);
+    desk.add(&["Seven"]);
     desk.ok(&["doctor"]);
+    docket_tests::audit::check(&desk.database());
+}
+
+#[test]
+fn a_server_whose_database_was_replaced_is_not_ready_and_answers_nothing() {
+    let desk = Desk::new();
+    let key = desk.add(&["One"]);
+    desk.ok(&["backup", "b.db"]);
+    let web = Web::on(&desk.database(), |_| {});
+    let item = format!("/items/{key}");
+    for _ in 0..3 {
+        // Kept from the second time on.
+        web.get(&item).with(200);
+    }
+    assert_eq!(web.to("GET", "/readyz", &[], None).status, 200);
+    desk.ok(&["restore", "b.db", "--force"]);
+    assert_eq!(web.to("GET", "/readyz", &[], None).status, 503);
+    assert_eq!(web.to("GET", "/healthz", &[], None).status, 200);
+    assert_eq!(web.post("/items", &json!({ "title": "Two" })).reason(503), "store_replaced");
+    for path in [item.as_str(), "/items", "/events"] {
+        assert_eq!(web.get(path).reason(503), "store_replaced", "{path}");
+    }
+    assert_eq!(desk.json(&["item", "list"])["total"], json!(1));
 }
 
 #[test]

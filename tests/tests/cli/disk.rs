@@ -90,6 +90,51 @@ fn failing_flushes(folder: &Path) -> PathBuf {
     library(folder, source)
 }
 
+/// A library in which every lock takes its time while a file is there.
+fn slow_locks(folder: &Path) -> PathBuf {
+    let source = "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <stdarg.h>\n#include <stdlib.h>\n#include <unistd.h>\n\
+        #include <sys/syscall.h>\n\
+        static int locked(int fd, int how, long what) { const char *sign = getenv(\"LOCKS_ARE_SLOW\");\n\
+        if (how == F_SETLK && sign && access(sign, F_OK) == 0) usleep(600000);\n\
+        return syscall(SYS_fcntl, fd, how, what); }\n\
+        int fcntl(int fd, int how, ...) { va_list more; va_start(more, how); long what = va_arg(more, long); va_end(more);\n\
+        return locked(fd, how, what); }\n\
+        int fcntl64(int fd, int how, ...) { va_list more; va_start(more, how); long what = va_arg(more, long); va_end(more);\n\
+        return locked(fd, how, what); }\n";
+    library(folder, source)
+}
+
+#[test]
+fn who_asks_for_more_than_can_be_done_is_told_when_to_come_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (database, sign) = (folder.path().join("docket.db"), folder.path().join("sign"));
+    let library = slow_locks(folder.path());
+    let server = Server::start_with(&database, &[], |command| {
+        command.env("LD_PRELOAD", &library).env("LOCKS_ARE_SLOW", &sign);
+    });
+    make(&server, "one").expect("it is quick");
+    std::fs::write(&sign, "").expect("a file");
+    let search = json!({ "name": "query_items", "arguments": { "operation": "search" } });
+    let asked: Vec<_> = (0..40).map(|_| server.ask("tools/call", search.clone()).1).collect();
+    let answers: Vec<Value> =
+        asked.into_iter().map(|answer| answer.recv_timeout(Duration::from_secs(60)).expect("an answer")).collect();
+    std::fs::remove_file(&sign).expect("it was there");
+    let results: Vec<&Value> = answers.iter().map(|answer| &answer["result"]).collect();
+    let (shed, served): (Vec<&Value>, Vec<&Value>) =
+        results.into_iter().partition(|result| result["isError"] == json!(true));
+    assert!(!shed.is_empty() && !served.is_empty(), "{} shed, {} served", shed.len(), served.len());
+    for result in shed {
+        let error = &result["structuredContent"]["error"];
+        assert_eq!(
+            (&error["kind"], &error["code"], &error["retryAfterMs"]),
+            (&json!("shedding"), &json!("DATABASE_ERROR"), &json!(250)),
+            "{error}"
+        );
+        assert!(error.get("contendedItemId").is_none(), "{error}");
+    }
+    assert_eq!(count(&server), json!(1), "later there is room again");
+}
+
 /// A library to be loaded before all others.
 fn library(folder: &Path, source: &str) -> PathBuf {
     let (code, library) = (folder.join("before.c"), folder.join("before.so"));

@@ -139,6 +139,30 @@ fn items_come_into_a_project_that_is_there_and_another_of_its_name_is_refused() 
 }
 
 #[test]
+fn an_export_that_no_import_takes_is_told_of() {
+    let desk = Desk::new();
+    let item = desk.add(&["One"]);
+    // As a row of text each of these bytes becomes six.
+    desk.write("note", vec![1_u8; 262_144]);
+    for number in 0..42 {
+        desk.ok(&["note", "set", &item, &format!("k{number}"), "--file", "note"]);
+    }
+    let told = |arguments: &[&str]| {
+        let ran = desk.run(arguments);
+        assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.err);
+        ran.err
+    };
+    assert_eq!(told(&["export", "small.jsonl"]), "");
+    desk.ok(&["note", "set", &item, "k42", "--file", "note"]);
+    for arguments in [&["export", "large.jsonl"][..], &["export"], &["--json", "export", "large.jsonl", "--force"]] {
+        let told = told(arguments);
+        assert!(told.contains("67108864") && told.contains("docket backup"), "{arguments:?}: {told}");
+    }
+    assert!(std::fs::metadata(desk.file("large.jsonl")).is_ok_and(|file| file.len() > 67_108_864), "it is whole");
+    assert!(desk.fails(2, &["--db", "copy.db", "import", "large.jsonl", "--create"]).contains("67108864"));
+}
+
+#[test]
 fn an_import_that_is_too_large_is_told_so_and_not_that_its_end_is_missing() {
     let desk = Desk::new();
     let (blank, cut) = (" ".repeat(6_000_000) + "\n", format!("{{\"x\":\"{}\"}}\n", "a".repeat(6_000_000)));

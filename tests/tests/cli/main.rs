@@ -19,4 +19,5 @@ mod knowledge;
 mod postgres;
 mod proving;
 mod sessions;
+mod terminal;
 mod verbs;

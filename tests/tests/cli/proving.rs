@@ -30,7 +30,8 @@ fn checked(desk: &Desk, cmd: &str) -> String {
 }
 
 fn approve(desk: &Desk, item: &str) {
-    desk.ok(&["--actor", "user:zoe", "check", "approve", item]);
+    let read = desk.json(&["check", "list", item])["version"].to_string();
+    desk.ok(&["--actor", "user:zoe", "check", "approve", item, "--if-version", &read]);
 }
 
 /// The newest run of an item.

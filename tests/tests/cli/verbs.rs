@@ -170,7 +170,7 @@ fn ready_work_is_found_claimed_moved_and_released() {
     desk.fails(5, &["--actor", "agent:a", "release", &high]);
     let both = desk.run(&["--actor", "agent:b", "claim", &high, &low]);
     assert!(
-        both.code == 2 && both.err.contains("may hold 1 claim(s)"),
+        both.code == 7 && both.err.contains("may hold 1 claim(s)"),
         "the first is claimed, the second not: {both:?}"
     );
     let stale = desk.error(5, &["--actor", "agent:a", "advance", &high, "complete", "--fence", "1"]);
@@ -343,7 +343,9 @@ fn a_status_is_as_good_as_a_trigger() {
     desk.ok(&["advance", &item, "in_progress"]);
     let refused = desk.fails(2, &["advance", &item, "somewhere"]);
     assert!(refused.contains("nor a status (braindump, backlog"), "{refused}");
-    desk.ok(&["advance", &item, "waiting_for_input"]);
+    let refused = desk.fails(5, &["advance", &item, "waiting_for_input"]);
+    assert!(refused.contains("ask the question"), "only a question moves it there: {refused}");
+    desk.ok(&["advance", &item, "blocked"]);
     assert!(desk.fails(5, &["advance", &item, "complete"]).contains("resume"));
     desk.ok(&["advance", &item, "RESUME"]);
     assert_eq!(desk.field(&item, "status"), json!("in_progress"));
@@ -370,4 +372,13 @@ fn completions_are_made_for_every_shell() {
         assert!(desk.ok(&["completions", shell]).contains("docket"), "{shell}");
     }
     desk.fails(2, &["completions", "cmd"]);
+}
+
+#[test]
+fn a_status_that_there_is_not_is_a_slip_and_no_empty_list() {
+    let desk = Desk::standard();
+    desk.add(&["One"]);
+    let refused = desk.fails(2, &["item", "list", "--status", "in_progres"]);
+    assert!(refused.contains("no status \"in_progres\"") && refused.contains("in_progress,"), "{refused}");
+    assert_eq!(desk.json(&["item", "list", "--status", "in_progress"])["total"], json!(0));
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use docket_tests::program::docket;
 use docket_tests::web::{Runner, Web, command};
 
 use crate::install::{installed, ours, success};
@@ -14,26 +15,51 @@ use crate::install::{installed, ours, success};
 /// A folder of Python with what `requirements.txt` names.
 fn python() -> Option<&'static Path> {
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let venv = |folder: &Path, _: &Path| {
-        let mut venv = Command::new("python3");
-        venv.args(["-m", "venv", "--clear"]).arg(folder);
-        venv
-    };
-    let pip = |folder: &Path, list: &Path| {
-        let mut pip = Command::new(folder.join("bin/pip"));
-        pip.args(["install", "--quiet", "--requirement"]).arg(list);
-        pip
-    };
     let made = || installed("clients", "requirements.txt", &[venv, pip]).map(|folder| folder.join("bin"));
     FOLDER.get_or_init(made).as_deref()
+}
+
+/// The same with the client as it was when 2025-06-18 was the newest revision.
+fn python_of_2025_06_18() -> Option<PathBuf> {
+    installed("clients-2025-06-18", "requirements-2025-06-18.txt", &[venv, pip]).map(|folder| folder.join("bin"))
+}
+
+fn venv(folder: &Path, _: &Path) -> Command {
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv", "--clear"]).arg(folder);
+    venv
+}
+
+fn pip(folder: &Path, list: &Path) -> Command {
+    let mut pip = Command::new(folder.join("bin/pip"));
+    pip.args(["install", "--quiet", "--retries", "2", "--requirement"]).arg(list);
+    pip
+}
+
+/// Runs our script with a client over HTTP, and then over stdio.
+fn works_through_loops(python: &Path, revision: &str) {
+    let web = Web::start();
+    let script = || {
+        let mut script = Command::new(python.join("python"));
+        script.arg(ours().join("mcp_client.py")).arg(revision);
+        script
+    };
+    success(script().args(["http", &format!("http://{}", web.address)]));
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = format!("sqlite:{}", folder.path().join("work.db").display());
+    success(script().arg("stdio").arg(docket()).args(["--db", &database]).current_dir(folder.path()));
 }
 
 #[test]
 fn the_official_python_client_works_through_a_loop() {
     let Some(python) = python() else { return };
-    let web = Web::start();
-    let script = ours().join("mcp_client.py");
-    success(Command::new(python.join("python")).arg(script).arg(format!("http://{}", web.address)));
+    works_through_loops(python, "any");
+}
+
+#[test]
+fn the_official_python_client_of_2025_06_18_works_through_a_loop() {
+    let Some(python) = python_of_2025_06_18() else { return };
+    works_through_loops(&python, "2025-06-18");
 }
 
 #[test]

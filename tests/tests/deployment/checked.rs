@@ -11,7 +11,7 @@ use docket_tests::program::docket;
 use super::read;
 
 /// A program, which a package of Debian's has.
-fn program(name: &str, package: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str, package: &str) -> Option<PathBuf> {
     let find = || {
         ["/usr/sbin", "/usr/bin", "/usr/local/sbin"]
             .map(|at| Path::new(at).join(name))
@@ -33,6 +33,18 @@ fn program(name: &str, package: &str) -> Option<PathBuf> {
     found
 }
 
+/// A certificate with its key, in one file of a folder, as `HAProxy` wants it.
+pub(crate) fn certificate(folder: &Path) -> PathBuf {
+    let (key, certificate, both) = (folder.join("key"), folder.join("certificate"), folder.join("docket.pem"));
+    let words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=docket-test -keyout";
+    let mut openssl = Command::new("openssl");
+    let (made, said) = run(openssl.args(words.split(' ')).arg(&key).arg("-out").arg(&certificate));
+    assert!(made, "openssl: {said}");
+    let text = |path: &Path| std::fs::read_to_string(path).expect("a file");
+    std::fs::write(&both, format!("{}{}", text(&certificate), text(&key))).expect("a file");
+    both
+}
+
 /// Runs a program; says whether it was content, and what it said.
 fn run(command: &mut Command) -> (bool, String) {
     let out = command.stdin(Stdio::null()).output().expect("it runs");
@@ -43,14 +55,7 @@ fn run(command: &mut Command) -> (bool, String) {
 fn haproxy_understands_its_file() {
     let Some(haproxy) = program("haproxy", "haproxy") else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let (key, certificate, both) =
-        (folder.path().join("key"), folder.path().join("certificate"), folder.path().join("docket.pem"));
-    let words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=docket-test -keyout";
-    let mut openssl = Command::new("openssl");
-    let (made, said) = run(openssl.args(words.split(' ')).arg(&key).arg("-out").arg(&certificate));
-    assert!(made, "openssl: {said}");
-    let text = |path: &Path| std::fs::read_to_string(path).expect("a file");
-    std::fs::write(&both, format!("{}{}", text(&certificate), text(&key))).expect("a file");
+    let both = certificate(folder.path());
     let file = read("deploy/haproxy.cfg");
     let ours = file.replace("/usr/local/etc/haproxy/docket.pem", &both.display().to_string());
     assert_ne!(file, ours, "it names its certificate");

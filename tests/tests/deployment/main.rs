@@ -9,6 +9,7 @@ mod checked;
 mod commands;
 mod compose;
 mod image;
+mod proxied;
 mod running;
 
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! The `execution` surface through the real program: its loop, its rules and its codes.
 
+mod digests;
 mod places;
 mod pulls;
 mod seed;

@@ -12,13 +12,21 @@ use crate::stand::{Says, Stand};
 use crate::verification::{begun, status, until};
 
 const PATIENCE: Duration = Duration::from_mins(3);
+/// Where these tests have the token.
+const VARIABLE: &str = "PULLS_TOKEN";
+const NAMED: &str = "github_token_variable = \"PULLS_TOKEN\"";
 const MERGED: &[&str] = &["It is merged", "--pull-request", "octo/demo#2"];
 
 /// A repository whose pull requests this server knows.
 fn desk(stand: &Stand) -> (Repository, Server) {
+    desk_saying(stand, "")
+}
+
+/// The same with another line in `[runner]`.
+fn desk_saying(stand: &Stand, line: &str) -> (Repository, Server) {
     let repository = Repository::new("\"all\"");
     let rules = "[project]\nslug = \"proof\"\npreset = \"execution\"\n[runner]\nallow = \"all\"\ngithub_api";
-    repository.write("docket.toml", &format!("{rules} = \"{}\"\n", stand.address));
+    repository.write("docket.toml", &format!("{rules} = \"{}\"\n{line}\n", stand.address));
     repository.commit("other rules");
     let agent = repository.server(repository.path(), "execution", "agent:ann", None);
     (repository, agent)
@@ -79,6 +87,68 @@ impl Drop for Runner {
     }
 }
 
+/// A runner beside the agents, with or without the token.
+fn runner(repository: &Repository, token: Option<&str>) -> Runner {
+    let mut command = Command::new(docket());
+    command.arg("--db").arg(format!("sqlite:{}", repository.database().display())).arg("runner");
+    command.current_dir(repository.path()).env_remove(VARIABLE).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Some(token) = token {
+        command.env(VARIABLE, token);
+    }
+    Runner(command.spawn().expect("a runner"))
+}
+
+#[test]
+fn what_is_not_shown_without_a_token_is_no_verdict_and_is_asked_about_again() {
+    let stand = Stand::private("the-token", Says::Merged);
+    let (repository, agent) = desk(&stand);
+    let by_branch: &[&str] = &["It is merged", "--pull-request", "octo/demo@fix"];
+    let tasks =
+        [begun(&repository, &agent, "by number", &[MERGED]), begun(&repository, &agent, "by branch", &[by_branch])];
+    for task in &tasks {
+        agent.ok("complete_task", json!({ "taskId": task }));
+        let waits = until_tried(&repository, task);
+        assert_eq!((&waits["end"]["how"], &waits["end"]["passing"]), (&json!("not_made"), &json!(true)), "{waits}");
+        assert!(waits["end"]["why"].as_str().is_some_and(|why| why.contains("github_token_variable")), "{waits}");
+        assert_eq!(status(&repository, task), "needs_review", "merged work is not given back");
+    }
+    // Once the operator names the variable and sets it, the same two are found merged.
+    let rules = std::fs::read_to_string(repository.path().join("docket.toml")).expect("docket.toml");
+    repository.write("docket.toml", &format!("{rules}{NAMED}\n"));
+    drop(agent);
+    let _runner = runner(&repository, Some("the-token"));
+    for task in &tasks {
+        until(&repository, task, "done");
+    }
+}
+
+#[test]
+fn a_token_that_is_named_and_not_set_is_told() {
+    let stand = Stand::private("the-token", Says::Merged);
+    let (repository, agent) = desk_saying(&stand, NAMED);
+    let mut command = Command::new(docket());
+    command.arg("--db").arg(format!("sqlite:{}", repository.database().display())).args(["runner", "--once"]);
+    let ran = command.current_dir(repository.path()).env_remove(VARIABLE).output().expect("it runs");
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(3), "{said}");
+    assert!(said.contains(VARIABLE) && said.contains("github_token_variable"), "{said}");
+    // An agent's server starts without it, and says what is missing when a pull request is asked about.
+    let task = begun(&repository, &agent, "wired", &[MERGED]);
+    agent.ok("complete_task", json!({ "taskId": task }));
+    let given_up = Instant::now() + PATIENCE;
+    while newest(&repository, &task)["end"]["how"] != "not_made" {
+        assert!(Instant::now() < given_up, "{}", newest(&repository, &task));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let why = newest(&repository, &task)["end"]["why"].clone();
+    assert!(why.as_str().is_some_and(|why| why.contains(VARIABLE)), "{why}");
+    assert_eq!(stand.asked(), 0, "nobody was asked without what is to be shown");
+    // This runner declined it for good: another that can is not it, though both may have the same host and number.
+    drop(agent);
+    let _runner = runner(&repository, Some("the-token"));
+    until(&repository, &task, "done");
+}
+
 #[test]
 fn a_runner_whose_server_was_away_asks_again_when_it_is_back() {
     let stand = Stand::start(Says::Away(503));
@@ -86,10 +156,7 @@ fn a_runner_whose_server_was_away_asks_again_when_it_is_back() {
     let task = begun(&repository, &agent, "wired", &[MERGED]);
     drop(agent);
     repository.docket_json(&["--actor", "agent:ann", "submit", &task]);
-    let mut command = Command::new(docket());
-    command.arg("--db").arg(format!("sqlite:{}", repository.database().display())).arg("runner");
-    command.current_dir(repository.path()).stdout(Stdio::null()).stderr(Stdio::null());
-    let _runner = Runner(command.spawn().expect("a runner"));
+    let _runner = runner(&repository, None);
     let waits = until_tried(&repository, &task);
     assert_eq!((&waits["end"]["how"], &waits["end"]["passing"]), (&json!("not_made"), &json!(true)), "{waits}");
     assert!(waits["declined"][0]["until"].is_string(), "{waits}");

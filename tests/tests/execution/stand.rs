@@ -1,4 +1,5 @@
-//! A server that speaks the route of one pull request, and says of it what it is told to.
+//! A server that speaks the routes of one pull request, by its number and by its branch, and says of it what it is told to. To whoever
+//! does not show the token that it wants, nothing is there.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -19,13 +20,23 @@ pub(crate) enum Says {
 pub(crate) struct Stand {
     pub(crate) address: String,
     state: Arc<Mutex<(Says, usize)>>,
+    token: Option<&'static str>,
 }
 
 impl Stand {
     pub(crate) fn start(says: Says) -> Self {
+        Self::wanting(None, says)
+    }
+
+    /// One that shows its pull request to whoever has this token.
+    pub(crate) fn private(token: &'static str, says: Says) -> Self {
+        Self::wanting(Some(token), says)
+    }
+
+    fn wanting(token: Option<&'static str>, says: Says) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
-        let stand = Self { address, state: Arc::new(Mutex::new((says, 0))) };
+        let stand = Self { address, state: Arc::new(Mutex::new((says, 0))), token };
         let serving = stand.clone();
         std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| serving.serve(stream)));
         stand
@@ -54,13 +65,22 @@ impl Stand {
             state.1 += 1;
             state.0
         };
-        let right = String::from_utf8_lossy(&head).starts_with("GET /repos/octo/demo/pulls/2 ");
+        let head = String::from_utf8_lossy(&head).into_owned();
+        let is_shown = self.token.is_none_or(|token| {
+            head.to_ascii_lowercase().lines().any(|line| line == format!("authorization: bearer {token}"))
+        });
+        let by_branch = head.starts_with("GET /repos/octo/demo/pulls?head=octo%3Afix&state=all");
+        let right = is_shown && (by_branch || head.starts_with("GET /repos/octo/demo/pulls/2 "));
+        let known = |state: &str, merged_at: &str| {
+            let pull = pull(state, merged_at);
+            reply(200, &if by_branch { format!("[{pull}]") } else { pull })
+        };
         let said = match says {
             _ if !right => reply(404, "{\"message\":\"Not Found\"}"),
             Says::Away(status) => reply(status, "{}"),
-            Says::Open => reply(200, &pull("open", "null")),
-            Says::Merged => reply(200, &pull("closed", "\"2026-01-02T03:04:05Z\"")),
-            Says::Closed => reply(200, &pull("closed", "null")),
+            Says::Open => known("open", "null"),
+            Says::Merged => known("closed", "\"2026-01-02T03:04:05Z\""),
+            Says::Closed => known("closed", "null"),
         };
         let _ = stream.write_all(said.as_bytes());
     }

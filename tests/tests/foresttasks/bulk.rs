@@ -116,3 +116,52 @@ fn an_import_goes_beneath_a_task_and_its_mode_must_be_known() {
     assert!(text(&unknown["message"]).contains("preview, apply"), "{unknown}");
     assert_eq!(world.code("bulk", import("apply", "nothing to make of this")), "VALIDATION");
 }
+
+#[test]
+fn an_import_says_which_lines_are_wrong_and_makes_nothing() {
+    let world = World::new();
+    let long = "x".repeat(1100);
+    let markdown = format!("# Goal\n\n- [x] done\n  - [ ] open\n- {long}\n- fine\n");
+    for mode in ["preview", "apply"] {
+        let refused = world.err("bulk", json!({ "action": "import", "markdown": markdown, "mode": mode }));
+        assert_eq!((&refused["code"], &refused["field"]), (&json!("VALIDATION"), &json!("markdown")), "{refused}");
+        let message = text(&refused["message"]);
+        assert!(message.contains("line 3: ") && message.contains("line 5: "), "{message}");
+        assert!(!message.contains("line 6"), "{message}");
+    }
+    assert_eq!(world.ok("find", json!({ "action": "list" }))["total"], 0);
+}
+
+#[test]
+fn an_update_reaches_each_editable_field() {
+    let world = World::new();
+    let (parent, task) = (world.task("parent"), world.task("t"));
+    let change = json!({
+        "action": "update", "id": task, "parentTaskId": parent, "requiredCapabilities": ["gpu"], "rank": 7,
+        "estimateMinutes": 45, "title": "u", "intent": "why", "dueAt": "2030-01-01T00:00:00Z",
+    });
+    world.ok("task", change);
+    assert_eq!(world.guard(&task)["parent"]["id"], json!(parent), "it was moved");
+    let tree =
+        world.ok("find", json!({ "action": "tree", "id": parent, "detail": "full" }))["tree"]["children"][0].clone();
+    assert_eq!(
+        (&tree["id"], &tree["title"], &tree["rank"], &tree["estimateMinutes"], &tree["requiredCapabilities"]),
+        (&json!(task), &json!("u"), &json!(7), &json!(45), &json!(["gpu"]))
+    );
+    assert_eq!(world.queue(), std::slice::from_ref(&parent), "it wants what this agent cannot do");
+    for (field, value) in [
+        ("parentTaskId", json!(task)),
+        ("rank", json!(1.5)),
+        ("estimateMinutes", json!(-1)),
+        ("requiredCapabilities", json!("gpu")),
+    ] {
+        assert_eq!(
+            world.code("task", json!({ "action": "update", "id": task, field: value })),
+            "VALIDATION",
+            "{field}"
+        );
+    }
+    let top = json!({ "action": "update", "id": task, "parentTaskId": null, "requiredCapabilities": [], "estimateMinutes": null });
+    world.ok("task", top);
+    assert_eq!((&world.guard(&task)["parent"], world.queue().len()), (&Value::Null, 2));
+}

@@ -110,3 +110,43 @@ fn a_batch_is_taken_whole_or_not_at_all() {
     assert_eq!((&done["counts"]["pass"], &done["readyForReview"]), (&json!(2), &json!(true)));
     assert_eq!(done["criteria"][1]["note"], "seen it");
 }
+
+/// An agent's word overrides neither a check's nor a person's, whenever it is said.
+#[test]
+fn a_person_outweighs_an_agent() {
+    let world = World::new();
+    let task = world.task("t");
+    world.criteria(&task, json!(["it works"]));
+    world.begin(&task);
+    world.verify(&task, "c1", "pass");
+    world.operate(&["verify", &task, "c1=fail", "--as", "human", "--note", "it does not"]);
+    let verdict = world.verify(&task, "c1", "pass")["verdict"].clone();
+    assert_eq!((&verdict["counts"]["fail"], &verdict["readyForReview"]), (&json!(1), &json!(false)), "{verdict}");
+    let refused = world.not_to(&task, "in_review");
+    assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("criteria")), "{refused}");
+    assert_eq!(refused["violations"][0]["criteria"][0]["status"], "fail");
+    let finish = json!({
+        "phase": "finish", "taskId": task, "action": "apply", "verify": [{ "criterionId": "c1", "status": "pass" }],
+    });
+    assert_eq!(world.code("work", finish), "RULE_BLOCKED");
+    // The other way round it holds too: a person's pass stands, whatever an agent finds after it.
+    world.operate(&["verify", &task, "c1=pass", "--as", "human"]);
+    assert_eq!(world.verify(&task, "c1", "fail")["verdict"]["counts"]["pass"], 1);
+    world.to(&task, "in_review");
+}
+
+#[test]
+fn soft_criteria_are_told_where_a_task_goes_on_without_them() {
+    let world = World::new();
+    let task = world.task("t");
+    world.criteria(&task, json!([{ "text": "nice", "hard": false }]));
+    world.begin(&task);
+    for status in ["in_review", "done"] {
+        let call = json!({ "phase": "finish", "taskId": task, "action": "apply", "targetStatus": status });
+        let packet = world.ok("work", call);
+        assert_eq!(packet["trusted"]["guard"]["status"], status);
+        assert_eq!(packet["trusted"]["closureBlockers"], json!([]), "it keeps it from nothing: {packet}");
+        assert_eq!(packet["trusted"]["verdict"]["counts"], json!({ "pass": 0, "fail": 0, "open": 1 }), "{packet}");
+    }
+    assert_eq!(verdict(&world, &task)["criteria"][0]["hard"], false);
+}

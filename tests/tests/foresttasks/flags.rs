@@ -104,3 +104,42 @@ fn kinds_of_relations_are_known() {
     let cycle = world.err("annotate", json!({ "type": "relation", "fromTaskId": b, "toTaskId": a, "kind": "blocks" }));
     assert_eq!((&cycle["code"], &cycle["reason"]), (&json!("VALIDATION"), &json!("cycle")));
 }
+
+#[test]
+fn a_flag_for_people_leaves_the_task_with_whoever_has_it() {
+    let world = World::new();
+    let task = world.task("t");
+    world.begin(&task);
+    let flag = json!({ "action": "update", "id": task, "needsAttention": true, "needsAttentionReason": "look" });
+    world.ok("task", flag);
+    let guard = world.guard(&task);
+    assert_eq!((&guard["assignee"]["name"], &guard["status"]), (&json!("ann"), &json!("in_progress")), "{guard}");
+    assert_eq!((&guard["needsAttention"], &guard["needsAttentionReason"]), (&json!(true), &json!("look")));
+    world.task("another");
+    world.ok("work", json!({ "phase": "start" }));
+    assert_eq!(world.guard(&task)["assignee"]["name"], "ann", "also while other work is done");
+    world.ok("task", json!({ "action": "update", "id": task, "needsAttention": false }));
+    assert_eq!(world.guard(&task)["needsAttention"], false);
+}
+
+/// Relations are removed at the command line: no tool of this surface does.
+#[test]
+fn a_task_comes_back_to_the_queue_when_the_relation_is_gone() {
+    for kind in ["blocks", "supersedes", "duplicate-of"] {
+        let world = World::new();
+        let (other, task) = (world.task("other"), world.task("task"));
+        let (from, to) = if kind == "duplicate-of" { (&task, &other) } else { (&other, &task) };
+        world.relate(from, kind, to);
+        if kind == "supersedes" {
+            world.to(&other, "in_progress");
+            world.to(&other, "in_review");
+        }
+        assert!(!world.queue().contains(&task), "{kind}");
+        world.operate(&["unlink", from, to, "--kind", kind]);
+        assert!(world.queue().contains(&task), "{kind}");
+        let guard = world.guard(&task);
+        for flag in ["blocked", "superseded", "duplicate"] {
+            assert_eq!(guard[flag], false, "{kind}: {guard}");
+        }
+    }
+}

@@ -165,3 +165,106 @@ fn search_finds_words() {
     assert!(found("nothing").is_empty());
     assert_eq!(world.code("find", json!({ "action": "search", "query": "…" })), "VALIDATION");
 }
+
+#[test]
+fn a_search_takes_filters_a_limit_and_a_detail() {
+    let world = World::new();
+    let parent = world.made(json!({ "title": "word parent", "priority": "high", "labels": ["web"], "intent": "why" }));
+    let child = world.child(&parent, "word child");
+    let other = world.made(json!({ "title": "word other", "status": "backlog", "priority": "low" }));
+    world.begin(&child);
+    world.relate(&parent, "blocks", &other);
+    let found = |more: Value| {
+        let mut call = json!({ "action": "search", "query": "word" });
+        call.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        world.ok("find", call)
+    };
+    let ids = |more: Value| {
+        let mut ids = each(&found(more)["tasks"], "id");
+        ids.sort();
+        ids
+    };
+    for (filter, task) in [
+        (json!({ "status": "backlog" }), &other),
+        (json!({ "priority": "high" }), &parent),
+        (json!({ "labels": ["web"] }), &parent),
+        (json!({ "parentTaskId": parent }), &child),
+        (json!({ "assignee": "ann" }), &child),
+        (json!({ "blocked": true }), &other),
+    ] {
+        assert_eq!(ids(filter.clone()), std::slice::from_ref(task), "{filter}");
+    }
+    assert!(ids(json!({ "needsHuman": true })).is_empty());
+    assert_eq!(ids(json!({ "parentTaskId": null })).len(), 2);
+    let few = found(json!({ "limit": 2 }));
+    assert_eq!((few["tasks"].as_array().map(Vec::len), &few["total"], &few["cut"]), (Some(2), &json!(3), &json!(1)));
+    let concise = found(json!({ "priority": "high" }));
+    assert_eq!((concise["tasks"][0].get("intent"), concise.get("labels")), (None, None), "{concise}");
+    let full = found(json!({ "priority": "high", "detail": "full" }));
+    assert_eq!(full["tasks"][0]["intent"], "why", "{full}");
+    assert_eq!(full["labels"]["projects"][text(&full["tasks"][0]["projectId"])], "default");
+    for (field, value) in [("limit", json!(0)), ("detail", json!("some")), ("fields", json!(["id"]))] {
+        let refused = world.err("find", json!({ "action": "search", "query": "word", field: value }));
+        assert_eq!((&refused["code"], &refused["field"]), (&json!("VALIDATION"), &json!(field)), "{refused}");
+    }
+}
+
+/// What is searched is what the tool says.
+#[test]
+fn a_search_is_of_titles() {
+    let world = World::new();
+    world.made(json!({ "title": "plain", "intent": "zebra", "description": "zebra" }));
+    assert_eq!(world.ok("find", json!({ "action": "search", "query": "zebra" }))["total"], 0);
+    assert_eq!(world.ok("find", json!({ "action": "search", "query": "plain" }))["total"], 1);
+}
+
+#[test]
+fn a_status_that_there_is_not_is_a_slip_and_no_empty_list() {
+    let world = World::new();
+    world.task("word");
+    for call in [json!({ "action": "list" }), json!({ "action": "search", "query": "word" })] {
+        let mut call = call;
+        call["status"] = json!("in_progres");
+        let refused = world.err("find", call.clone());
+        assert_eq!((&refused["code"], &refused["field"]), (&json!("VALIDATION"), &json!("status")), "{refused}");
+        assert!(text(&refused["message"]).contains("did you mean \"in_progress\""), "{refused}");
+        call["status"] = json!("in_progress");
+        assert_eq!(world.ok("find", call)["total"], 0, "nothing stands there, and that is an answer");
+    }
+}
+
+/// How many tasks a tree shows.
+fn rows(node: &Value) -> usize {
+    1 + node["children"].as_array().into_iter().flatten().map(rows).sum::<usize>()
+}
+
+#[test]
+fn a_tree_tells_everything_where_asked_and_is_cut_like_any_list() {
+    let world = World::new();
+    let root = world.made(json!({ "title": "root", "intent": "why", "status": "ready" }));
+    let lines: String = (0..130).map(|line| format!("- child {line}\n  - below {line}\n")).collect();
+    let import = |text: &str| json!({ "action": "import", "markdown": text, "mode": "apply", "parentTaskId": root });
+    for part in lines.split_inclusive("below 64\n") {
+        world.ok("bulk", import(part));
+    }
+    let tree = |more: Value| {
+        let mut call = json!({ "action": "tree", "id": root });
+        call.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        world.ok("find", call)
+    };
+    let whole = tree(json!({}));
+    assert_eq!(
+        (rows(&whole["tree"]), &whole["total"], &whole["cut"]),
+        (200, &json!(261), &json!(61)),
+        "{}",
+        whole["cut"]
+    );
+    assert!(text(&whole["hint"]).contains("61"), "{}", whole["hint"]);
+    let first = tree(json!({ "maxDepth": 1 }));
+    assert_eq!((rows(&first["tree"]), &first["total"], first.get("cut")), (131, &json!(131), None));
+    assert_eq!((whole["tree"].get("intent"), whole.get("labels")), (None, None));
+    let full = tree(json!({ "maxDepth": 1, "detail": "full" }));
+    assert_eq!(full["tree"]["intent"], "why");
+    assert!(full["tree"]["children"][0]["createdAt"].is_string(), "{}", full["tree"]["children"][0]);
+    assert_eq!(full["labels"]["projects"][text(&full["tree"]["projectId"])], "default");
+}

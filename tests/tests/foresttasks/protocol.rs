@@ -91,3 +91,21 @@ fn a_board_is_a_project_by_slug_or_id() {
     }
     assert!(read(&world, "board://nowhere").get("error").is_some());
 }
+
+#[test]
+fn a_board_has_no_column_for_what_is_no_status_and_none_of_what_was_put_away() {
+    let world = World::new();
+    let contents = read(&world, "board://default")["result"]["contents"][0].clone();
+    let board: serde_json::Value = serde_json::from_str(&text(&contents["text"])).expect("JSON");
+    let columns =
+        ["braindump", "backlog", "ready", "in_progress", "in_review", "done", "cancelled", "waiting_for_input"];
+    assert_eq!(each(&board["columns"], "status"), columns);
+    world.operate(&["project", "set", "web", "--prefix", "WEB", "--preset", "foresttasks"]);
+    let world = world.restarted();
+    assert!(read(&world, "board://web").get("error").is_none());
+    world.operate(&["project", "set", "web", "--archived", "true"]);
+    let gone = read(&world, "board://web");
+    let never = read(&world, "board://nowhere");
+    assert_eq!(gone["error"]["code"], never["error"]["code"], "{gone}");
+    assert!(gone["error"]["code"].is_i64(), "{gone}");
+}

@@ -84,3 +84,18 @@ fn asking_is_ungated_and_a_closed_task_has_nothing_to_ask() {
     assert_eq!(world.code("task", unknown), "NOT_FOUND");
     assert_eq!(world.code("task", json!({ "action": "answer", "questionId": "7", "answer": "a" })), "VALIDATION");
 }
+
+#[test]
+fn what_waits_for_an_answer_is_not_begun_and_what_another_holds_is_not_asked_about() {
+    let world = World::new();
+    let task = world.task("t");
+    ask(&world, &task);
+    let refused = world.err("work", json!({ "phase": "start", "id": task }));
+    assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("question")), "{refused}");
+    assert_eq!(world.guard(&task)["openQuestion"]["id"], world.get(&task)["sections"]["question"]["id"]);
+    let held = world.task("held");
+    world.actor("agent:bob").ok("work", json!({ "phase": "start", "id": held }));
+    let refused = world.err("task", json!({ "action": "ask", "id": held, "question": "mine?" }));
+    assert_eq!((&refused["code"], &refused["kind"]), (&json!("CONFLICT"), &json!("transient")), "{refused}");
+    assert_eq!((world.status(&held).as_str(), &world.guard(&held)["openQuestion"]), ("in_progress", &Value::Null));
+}

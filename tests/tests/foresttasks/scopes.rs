@@ -244,3 +244,101 @@ fn a_key_of_one_project_hears_and_changes_nothing_of_the_other() {
     other.ok("task", json!({ "action": "answer", "questionId": theirs.question, "answer": "this one" }));
     assert!(mine.ok("get_task", json!({ "id": own.task })).to_string().contains("plain"));
 }
+
+/// Runs the program on a database; returns its JSON answer.
+fn operate(folder: &std::path::Path, arguments: &[&str]) -> Value {
+    let mut command = Command::new(docket());
+    command.current_dir(folder).arg("--db").arg(format!("sqlite:{}", folder.join("work.db").display()));
+    let out = command.arg("--json").args(arguments).output().expect("it runs");
+    assert!(out.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
+    serde_json::from_slice(&out.stdout).expect("JSON")
+}
+
+/// A database with these projects, and nothing of it in a file.
+fn projects(slugs: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (number, slug) in slugs.iter().enumerate() {
+        let prefix = slug.to_uppercase();
+        let words = ["--prefix", &prefix, "--preset", "foresttasks"];
+        if number == 0 {
+            operate(folder.path(), &[&["--project", slug, "init"], &words[..]].concat());
+        } else {
+            operate(folder.path(), &[&["project", "set", slug], &words[..]].concat());
+        }
+    }
+    std::fs::remove_file(folder.path().join("docket.toml")).ok();
+    folder
+}
+
+fn bearer(folder: &std::path::Path, name: &str, projects: &[&str]) -> String {
+    let mut words = vec!["key", "create", "--profile", "worker", "--name", name];
+    words.extend(projects.iter().flat_map(|slug| ["--project", slug]));
+    format!("Bearer {}", text(&operate(folder, &words)["secret"]))
+}
+
+#[test]
+fn a_key_of_one_project_need_not_name_it_and_one_of_several_must() {
+    let folder = projects(&["one", "two", "three"]);
+    let single = bearer(folder.path(), "single", &["two"]);
+    let double = bearer(folder.path(), "double", &["one", "two"]);
+    let web = Web::on(&folder.path().join("work.db"), |_| {});
+    let calls = [
+        ("task", json!({ "action": "create", "title": "t" })),
+        ("bulk", json!({ "action": "import", "markdown": "- a", "mode": "apply" })),
+        ("find", json!({ "action": "list" })),
+    ];
+    let single = Door { web: &web, bearer: single };
+    for (tool, arguments) in &calls {
+        single.ok(tool, arguments.clone());
+    }
+    let made = single.ok("find", json!({ "action": "list" }))["tasks"].clone();
+    assert_eq!(crate::each(&made, "project"), ["two", "two"], "{made}");
+    let double = Door { web: &web, bearer: double };
+    for (tool, arguments) in &calls {
+        let (failed, said) = double.call(tool, arguments);
+        assert!(failed && said["error"]["code"] == "PROJECT_REQUIRED", "{tool}: {said}");
+        let message = text(&said["error"]["message"]);
+        assert!(message.contains("one") && message.contains("two") && !message.contains("three"), "{message}");
+        let mut named = arguments.clone();
+        named["projectId"] = json!("one");
+        double.ok(tool, named.clone());
+        named["projectId"] = json!("three");
+        assert_eq!(double.call(tool, &named).1["error"]["code"], "NOT_FOUND", "{tool}");
+    }
+    let found = double.ok("find", json!({ "action": "search", "query": "t" }));
+    assert_eq!(found["total"], 2, "a search is of all it may see: {found}");
+}
+
+/// The measure of the original: 60 at once, then one a second, over REST and MCP together.
+#[test]
+fn who_calls_too_often_is_told_when_to_come_again() {
+    let folder = projects(&["one"]);
+    let bearer = bearer(folder.path(), "busy", &["one"]);
+    std::fs::write(folder.path().join("docket.toml"), "[limits]\nburst = 60\nper_second = 1\n").expect("a file");
+    let place = folder.path().to_owned();
+    let web = Web::on(&folder.path().join("work.db"), |serve| {
+        serve.current_dir(place);
+    });
+    let message = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "find", "arguments": { "action": "projects" } },
+    });
+    let headers = [("accept", "application/json, text/event-stream"), ("authorization", bearer.as_str())];
+    let call = || web.to("POST", "/mcp/foresttasks", &headers, Some(message.to_string().as_bytes()));
+    let begun = std::time::Instant::now();
+    let mut good = 0;
+    let limited = loop {
+        let reply = call();
+        if reply.status != 200 {
+            break reply;
+        }
+        good += 1;
+        assert!(good < 200, "nothing limits it");
+    };
+    let most = 60 + usize::try_from(begun.elapsed().as_secs()).unwrap_or_default() + 1;
+    assert!((60..=most).contains(&good), "{good} in {:?}", begun.elapsed());
+    assert_eq!(limited.reason(429), "rate_limited");
+    assert!(limited.header("retry-after").parse::<u32>().is_ok_and(|seconds| seconds >= 1), "{limited:?}");
+    let by_rest = web.send("GET", "/projects", &[("authorization", bearer.as_str())], None);
+    assert!(by_rest.status == 429 || begun.elapsed().as_secs() >= 1, "one measure for both: {by_rest:?}");
+}

@@ -150,3 +150,71 @@ fn a_closed_task_can_be_opened_again() {
     world.to(&task, "ready");
     assert_eq!(each(&world.ok("find", json!({ "action": "queue" }))["queue"], "id"), [task]);
 }
+
+#[test]
+fn blocked_is_no_status() {
+    let world = World::new();
+    let task = world.task("t");
+    let error = world.not_to(&task, "blocked");
+    assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION"), &json!("status")), "{error}");
+    for (tool, call) in [
+        ("task", json!({ "action": "create", "title": "t", "status": "blocked" })),
+        ("task", json!({ "action": "status", "id": task, "status": "blocked", "rank": 1 })),
+        ("bulk", json!({ "action": "import", "markdown": "- a", "mode": "apply", "status": "blocked" })),
+        ("work", json!({ "phase": "finish", "taskId": task, "action": "apply", "targetStatus": "blocked" })),
+    ] {
+        assert_eq!(world.code(tool, call.clone()), "VALIDATION", "{call}");
+    }
+    for status in ["in_progress", "in_review", "ready"] {
+        let next = each_text(&world.to(&task, status)["legalNextStates"]);
+        let aside = ["blocked".to_owned(), "waiting_for_input".to_owned()];
+        assert!(!next.iter().any(|name| aside.contains(name)), "{status}: {next:?}");
+    }
+    assert_eq!(world.ok("find", json!({ "action": "list" }))["total"], 1);
+}
+
+#[test]
+fn only_a_question_parks_a_task() {
+    let world = World::new();
+    let task = world.task("t");
+    world.begin(&task);
+    for (tool, call) in [
+        ("task", json!({ "action": "status", "id": task, "status": "waiting_for_input" })),
+        ("task", json!({ "action": "status", "id": task, "status": "waiting_for_input", "rank": 1 })),
+        ("task", json!({ "action": "create", "title": "t", "status": "waiting_for_input" })),
+        ("bulk", json!({ "action": "import", "markdown": "- a", "mode": "apply", "status": "waiting_for_input" })),
+        ("work", json!({ "phase": "finish", "taskId": task, "action": "apply", "targetStatus": "waiting_for_input" })),
+    ] {
+        let refused = world.err(tool, call.clone());
+        assert!(text(&refused["message"]).contains("ask"), "{call}: {refused}");
+    }
+    assert_eq!(world.status(&task), "in_progress");
+    world.ok("task", json!({ "action": "ask", "id": task, "question": "?" }));
+    assert_eq!(world.status(&task), "waiting_for_input");
+    let waiting = world.ok("find", json!({ "action": "list", "needsHuman": true }));
+    assert_eq!(each(&waiting["tasks"], "id"), [task], "and there it is in the inbox");
+}
+
+#[test]
+fn force_goes_past_neither_what_others_hold_nor_checks_that_failed() {
+    let world = World::new();
+    let parent = world.task("parent");
+    let (mine, theirs) = (world.child(&parent, "mine"), world.child(&parent, "theirs"));
+    world.actor("agent:bob").ok("work", json!({ "phase": "start", "id": theirs }));
+    for status in ["done", "cancelled"] {
+        let refused = world.err("task", json!({ "action": "cascade_close", "id": parent, "status": status }));
+        assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("ownership")), "{refused}");
+        assert_eq!(refused["taskId"], json!(theirs));
+        assert_eq!(world.status(&mine), "ready", "it closes all or nothing");
+    }
+    let parent = world.task("another");
+    let (plain, checked) = (world.child(&parent, "plain"), world.child(&parent, "checked"));
+    world.operate(&["check", "add", &checked, "ann likes it"]);
+    world.operate(&["check", "attest", &checked, "0=fail", "--note", "no"]);
+    let refused = world.err("task", json!({ "action": "cascade_close", "id": parent, "status": "done" }));
+    assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("checks")), "{refused}");
+    assert_eq!(refused["violations"][0]["checks"], json!([{ "index": 0, "status": "fail" }]), "{refused}");
+    assert_eq!(world.status(&plain), "ready");
+    let given_up = world.ok("task", json!({ "action": "cascade_close", "id": parent, "status": "cancelled" }));
+    assert_eq!(given_up["closedCount"], 3, "what is given up need not be shown");
+}

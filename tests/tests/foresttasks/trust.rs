@@ -33,6 +33,9 @@ fn poisoned(world: &World) -> String {
         "verification": marked("prove"), "handoffExpectations": marked("leave"),
     });
     world.ok("contract", json!({ "action": "brief_replace", "id": task, "brief": brief }));
+    let (check, line) = (marked("check"), format!("echo {MARK}"));
+    world.operate(&["check", "add", &task, &check]);
+    world.operate(&["check", "add", &task, &check, "--cmd", &line]);
     let note = json!({ "criterionId": "c1", "status": "fail", "note": marked("note") });
     world.ok("contract", json!({ "action": "verify_criteria", "taskId": task, "items": [note] }));
     world.ok("annotate", json!({ "type": "comment", "taskId": task, "body": marked("remark") }));
@@ -128,4 +131,37 @@ fn the_tool_list_is_the_same_whatever_is_stored() {
     let before = world.server.request("tools/list", json!({})).expect("an answer")["result"].clone();
     poisoned(&world);
     assert_eq!(world.server.request("tools/list", json!({})).expect("an answer")["result"], before);
+}
+
+/// What keeps a task from its end is told by rule, id and place: also where it is checks, whose words are somebody's.
+#[test]
+fn checks_that_keep_a_task_open_are_named_by_their_places() {
+    let world = World::new();
+    let task = poisoned(&world);
+    world.begin(&task);
+    world.verify(&task, "c1", "pass");
+    let read = world.ok("work", json!({ "phase": "start", "id": task, "mode": "read" }));
+    let guarded = read["trusted"]["guard"]["closureBlockers"].clone();
+    world.to(&task, "in_review");
+    let call = json!({ "phase": "finish", "taskId": task, "targetStatus": "done" });
+    let preview = world.ok("work", call.clone());
+    let told =
+        [guarded, preview["trusted"]["closureBlockers"].clone(), world.not_to(&task, "done")["violations"].clone()];
+    for told in told {
+        let rows = told.as_array().expect("rules");
+        let row = rows.iter().find(|row| row["rule"] == "checks").unwrap_or_else(|| panic!("no checks: {told}"));
+        let open = json!([{ "index": 0, "status": "pending" }, { "index": 1, "status": "pending" }]);
+        assert_eq!(row["checks"], open, "{row}");
+        assert_eq!(row["message"], "checks have not passed: 0 (pending), 1 (pending)");
+        assert!(!told.to_string().contains(MARK), "{told}");
+    }
+    let mut apply = call;
+    apply["action"] = json!("apply");
+    for failure in [
+        world.not_to(&task, "done"),
+        world.err("work", apply),
+        world.err("task", json!({ "action": "cascade_close", "id": task, "status": "done" })),
+    ] {
+        assert!(failure.to_string().contains("checks") && !failure.to_string().contains(MARK), "{failure}");
+    }
 }

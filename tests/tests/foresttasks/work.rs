@@ -206,3 +206,20 @@ fn includes_come_with_the_packet() {
     assert!(names(&packet["untrusted"]).contains(&"activity"));
     assert!(!names(&packet["untrusted"]).contains(&"relations"));
 }
+
+#[test]
+fn a_target_that_is_no_status_is_a_slip() {
+    let world = World::new();
+    let task = world.task("t");
+    world.begin(&task);
+    for action in ["preview", "apply"] {
+        let call = json!({
+            "phase": "finish", "taskId": task, "action": action, "targetStatus": "finished", "finalComment": "c",
+        });
+        let refused = world.err("work", call);
+        assert_eq!((&refused["code"], &refused["field"]), (&json!("VALIDATION"), &json!("targetStatus")), "{refused}");
+        assert!(text(&refused["message"]).contains("in_review"), "{refused}");
+    }
+    let full = world.ok("get_task", json!({ "id": task, "profile": "full" }));
+    assert_eq!(full["sections"]["comments"], json!([]));
+}

@@ -60,7 +60,7 @@ async fn key(desk: &Desk, number: u8) -> KeySecret {
     let create = CreateKey {
         handle: secret.handle().clone(),
         digest: secret.digest(),
-        name: name(&format!("k{number}")),
+        name: Some(name(&format!("k{number}"))),
         profile: Profile::Worker,
         projects: vec![desk.project.slug.clone()],
         item: None,

@@ -253,3 +253,71 @@ fn ends(world: &World, key: &str, waited: &Value) {
     must(world, "remove", json!({ "items": [key], "recursive": true }));
     must(world, "wait", json!({ "timeoutMs": 0, "cursor": waited["trusted"]["cursor"] }));
 }
+
+/// Checks, what their runs said, and how attempts fare: on an item, and on what holds it up.
+#[test]
+fn what_checks_runs_and_attempts_say_stands_in_untrusted_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("docket.toml"), "[runner]\nallow = \"all\"\n").expect("a file");
+    let world = &World { server: crate::start(&folder, &["--actor", "user:ann"]), folder };
+    let blocker = poisoned(json!([]));
+    let made = must(
+        world,
+        "plan",
+        json!({ "items": [with(blocker, &json!({ "ref": "by" })),
+        { "title": marked("held up"), "blockedBy": ["by"], "status": "ready" }] }),
+    );
+    let key = |number: usize| text(&made["trusted"]["items"][number]["key"]);
+    let (blocker, held_up) = (key(0), key(1));
+    let link = json!({
+        "kind": marked("kind"), "ref": marked("ref"), "url": format!("https://example.org/{MARK}"), "title": marked("link"),
+    });
+    must(world, "annotate", json!({ "id": blocker, "links": [link] }));
+    must(world, "annotate", json!({ "id": blocker, "edges": [{ "to": held_up, "kind": "relates-to" }] }));
+    for id in [&blocker, &held_up] {
+        let includes = json!(["links", "relations", "activity", "parent"]);
+        must(world, "get", json!({ "id": id, "profile": "full", "include": includes }));
+    }
+    assert!(call(world, "advance", json!({ "id": held_up, "to": "start" })).is_none(), "it is held up");
+    assert!(call(world, "work", json!({ "phase": "start", "id": held_up })).is_none(), "it is held up");
+    let checks = json!([
+        { "desc": marked("check"), "cmd": format!("echo {MARK}; exit 3") }, { "desc": marked("a person's") },
+        { "desc": marked("proof"), "cmd": format!("echo {MARK}"), "proves": "c1" },
+    ]);
+    let set = must(world, "contract", json!({ "id": blocker, "checks": checks }));
+    assert!(set["untrusted"].to_string().contains(MARK), "{set}");
+    let worker = json!({ "id": "eve", "kind": "subagent" });
+    let able = json!({ "capabilities": [marked("capability")], "actor": worker });
+    let start = json!({ "phase": "start", "runtime": { "model": marked("model"), "host": marked("host") } });
+    let packet = must(world, "work", with(start, &able));
+    assert_eq!(packet["trusted"]["key"], json!(blocker));
+    let session = text(&packet["trusted"]["session"]);
+    let beat = json!({
+        "phase": "heartbeat", "session": session, "progress": marked("progress"), "step": marked("step"), "percent": 10,
+        "actor": worker,
+    });
+    let beat = must(world, "work", beat);
+    assert!(beat["untrusted"].to_string().contains("step"), "{beat}");
+    let listed = must(world, "find", json!({ "what": "sessions" }));
+    assert!(listed["untrusted"].to_string().contains("model"), "{listed}");
+    let ran = must(world, "contract", json!({ "id": blocker, "run": {}, "actor": worker }));
+    assert!(ran["untrusted"].to_string().contains(MARK), "{ran}");
+    let runs = must(world, "find", json!({ "what": "runs", "id": blocker }));
+    let rows = runs["trusted"]["rows"].as_array().expect("rows").clone();
+    assert_eq!(rows.len(), 2, "{runs}");
+    for row in rows {
+        let log = must(world, "find", json!({ "what": "log", "id": row["run"] }));
+        assert!(log["untrusted"].to_string().contains(MARK), "the log is told: {log}");
+    }
+    for profile in ["compact", "work", "full"] {
+        must(world, "get", json!({ "id": blocker, "profile": profile, "include": ["checks"] }));
+    }
+    let finish = json!({ "phase": "finish", "id": blocker, "to": "complete", "actor": worker });
+    assert!(call(world, "work", finish.clone()).is_none(), "its checks fail");
+    must(world, "work", with(finish, &json!({ "preview": true })));
+    assert!(call(world, "advance", json!({ "id": blocker, "tree": true, "force": true, "actor": worker })).is_none());
+    let moves = json!([{ "id": blocker, "to": "in_review", "summary": marked("summary") }]);
+    must(world, "advance", json!({ "moves": moves, "actor": worker }));
+    finds(world, &blocker);
+    finds(world, &held_up);
+}

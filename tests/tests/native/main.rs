@@ -11,6 +11,7 @@ mod injection;
 mod keys;
 mod learning;
 mod list;
+mod people;
 mod reading;
 mod scopes;
 mod sessions;
@@ -73,10 +74,14 @@ impl World {
 
     /// A person signs a criterion off at the command line: no tool does.
     fn signs_off(&self, item: &str, criterion: &str) {
+        self.finds(item, &format!("{criterion}=pass"));
+    }
+
+    /// A person says how a criterion stands.
+    fn finds(&self, item: &str, proof: &str) {
         let database = self.folder.path().join("docket.db");
-        let proof = format!("{criterion}=pass");
         let signed = std::process::Command::new(docket_tests::program::docket())
-            .args(["--db", &database.display().to_string(), "verify", item, &proof, "--as", "human"])
+            .args(["--db", &database.display().to_string(), "verify", item, proof, "--as", "human"])
             .output()
             .expect("the program");
         assert!(signed.status.success(), "{}", String::from_utf8_lossy(&signed.stderr));

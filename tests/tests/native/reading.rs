@@ -269,6 +269,17 @@ fn waiting_ends_with_the_code_of_what_happened() {
         assert_eq!(changed["trusted"]["code"], "TASK_CHANGED", "{changed}");
         assert_eq!(changed["trusted"]["items"][0]["status"], "in_progress");
     });
+    // Also that there is nothing left to wait for.
+    let doomed = world.item("doomed");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| other.ok("wait", json!({ "id": doomed, "timeoutMs": 20_000 })));
+        std::thread::sleep(Duration::from_millis(300));
+        let begin = Instant::now();
+        world.ok("remove", json!({ "items": [doomed] }));
+        let deleted = waiting.join().expect("an answer");
+        assert_eq!(deleted["trusted"]["code"], "TASK_DELETED", "{deleted}");
+        assert!(begin.elapsed() < Duration::from_secs(10), "at once: {:?}", begin.elapsed());
+    });
     world.ok("remove", json!({ "items": [key] }));
     let gone = world.ok("wait", json!({ "id": key, "timeoutMs": 5000, "cursor": cursor }));
     assert_eq!(gone["trusted"]["code"], "TASK_DELETED", "{gone}");
@@ -338,4 +349,76 @@ fn why_goes_on_where_it_was_cut() {
     let rest = world.ok("find", json!({ "what": "why", "limit": 3, "cursor": cursor }));
     let told = [each(&first["trusted"]["rows"], "key"), each(&rest["trusted"]["rows"], "key")].concat();
     assert_eq!(told, keys);
+}
+
+/// Nobody remembers what was read: what the token says is enough, also for another process.
+#[test]
+fn tokens_hold_after_a_restart_and_in_another_process() {
+    let world = World::new();
+    let brief = json!({ "objective": "so", "acceptanceCriteria": ["one"] });
+    let key = world.plan(json!([{ "title": "x", "brief": brief }])).remove(0);
+    let shapes = [json!({ "profile": "compact" }), json!({ "profile": "work" }), json!({ "profile": "full" })];
+    let call = |shape: &Value, since: Option<&Value>| {
+        let mut arguments = shape.clone();
+        arguments["id"] = json!(key);
+        if let Some(token) = since {
+            arguments["since"] = token.clone();
+        }
+        arguments
+    };
+    let before: Vec<Value> = shapes.iter().map(|shape| world.ok("get", call(shape, None))).collect();
+    world.server.kill();
+    let again = world.another(&[]);
+    for (shape, before) in shapes.iter().zip(&before) {
+        let same = again.ok("get", call(shape, Some(&before["readToken"])));
+        assert_eq!((&same["unchanged"], &same["readToken"]), (&json!(true), &before["readToken"]), "{same}");
+    }
+    again.ok("contract", json!({ "id": key, "brief": { "objective": "otherwise" } }));
+    let third = world.another(&[]);
+    for (shape, before) in shapes.iter().zip(&before).skip(1) {
+        let delta = third.ok("get", call(shape, Some(&before["readToken"])));
+        assert!(delta["changed"].as_array().is_some_and(|changed| changed.contains(&json!("brief"))), "{delta}");
+        assert_eq!(applied(before, &delta), third.ok("get", call(shape, None)), "{shape}");
+    }
+}
+
+#[test]
+fn what_other_work_made_redundant_is_told_with_why() {
+    let world = World::new();
+    let keys = world.plan(json!([
+        { "title": "replacement", "status": "ready" }, { "title": "moot", "status": "ready" },
+        { "title": "canonical", "status": "ready" }, { "title": "copy", "status": "ready" },
+    ]));
+    let [replacement, moot, canonical, copy] = [&keys[0], &keys[1], &keys[2], &keys[3]];
+    world.ok("annotate", json!({ "id": replacement, "edges": [{ "to": moot, "kind": "supersedes" }] }));
+    world.ok("annotate", json!({ "id": copy, "edges": [{ "to": canonical, "kind": "duplicate-of" }] }));
+    let flags = |key: &str| {
+        let guard = world.get(key)["trusted"]["guard"].clone();
+        (guard["superseded"] == json!(true), guard["duplicate"] == json!(true), guard["ready"] == json!(true))
+    };
+    assert_eq!(flags(moot), (false, false, true), "nothing has shipped");
+    assert_eq!(flags(copy), (false, true, false));
+    world.moves(replacement, "start");
+    world.moves(replacement, "in_review");
+    assert_eq!(flags(moot), (true, false, false));
+    let why = |key: &str| world.get(key)["trusted"]["task"]["obstacles"][0].clone();
+    assert_eq!((&why(moot)["reason"], &why(moot)["item"]), (&json!("superseded-by"), &json!(replacement)));
+    assert_eq!((&why(copy)["reason"], &why(copy)["item"]), (&json!("duplicate-of"), &json!(canonical)));
+    world.moves(canonical, "cancel");
+    assert_eq!(flags(copy), (false, false, true), "it is the one that is left");
+}
+
+#[test]
+fn a_status_that_there_is_not_is_a_slip_and_no_empty_list() {
+    let world = World::new();
+    world.item("word");
+    for call in [json!({ "what": "list" }), json!({ "what": "search", "query": "word" })] {
+        let mut call = call;
+        call["status"] = json!("in-progress");
+        let refused = world.err("find", call.clone());
+        assert_eq!((&refused["code"], &refused["field"]), (&json!("VALIDATION"), &json!("status")), "{refused}");
+        assert!(text(&refused["message"]).contains("did you mean \"in_progress\""), "{refused}");
+        call["status"] = json!("in_progress");
+        assert_eq!(world.ok("find", call)["trusted"]["total"], 0, "nothing stands there, and that is an answer");
+    }
 }

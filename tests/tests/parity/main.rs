@@ -22,7 +22,8 @@ use std::sync::mpsc::sync_channel;
 use docket_core::command::{Create, Remove, SetProject};
 use docket_core::engine::{Call, Command};
 use docket_core::model::{
-    ActorClaim, ActorKind, Attribution, ItemId, ItemRef, KeyPrefix, Name, QuestionId, SessionId, Slug, Verification,
+    ActorClaim, ActorKind, Attribution, ItemId, ItemRef, KeyPrefix, Name, QuestionId, Run, SessionId, Slug,
+    Verification,
 };
 use docket_core::store::{Around, Filter, Order, ProjectRef};
 use docket_core::testing::acts::{Act, Dice, Stage, perform, schemas};
@@ -171,6 +172,17 @@ impl Stage for Real {
         let around = Around { sessions: true, ..Around::default() };
         let seen = self.runtime.block_on(self.engine.show(&ProjectRef::Any, &[ItemRef::Id(item)], around));
         seen.expect("a slice").session_of(item).map(|session| session.id)
+    }
+
+    fn run_on(&self, item: ItemId) -> Option<Run> {
+        let around = Around { open_runs: true, ..Around::default() };
+        let seen = self.runtime.block_on(self.engine.show(&ProjectRef::Any, &[ItemRef::Id(item)], around));
+        seen.expect("a slice").runs.into_values().max_by_key(|run| run.id)
+    }
+
+    fn version_of(&self, item: ItemId) -> Option<u64> {
+        let seen = self.runtime.block_on(self.engine.show(&ProjectRef::Any, &[ItemRef::Id(item)], Around::default()));
+        seen.expect("a slice").items.get(&item).map(|item| item.version)
     }
 
     fn pass(&mut self, seconds: u32) {

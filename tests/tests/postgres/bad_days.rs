@@ -130,6 +130,14 @@ fn readers_over_capacity_are_turned_away_at_once() {
                 })
             })
             .collect();
+        // A server that has much to do is there: were it let go for that, all would come to the others.
+        std::thread::sleep(Duration::from_millis(100));
+        for _ in 0..5 {
+            let begun = Instant::now();
+            assert_eq!(desk.web.to("GET", "/readyz", &[], None).status, 200, "it is busy, and not away");
+            assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
+            std::thread::sleep(Duration::from_millis(150));
+        }
         readers.into_iter().map(|reader| reader.join().expect("an answer")).collect()
     });
     let (served, shed): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(reply, _)| reply.status == 200);
@@ -141,6 +149,36 @@ fn readers_over_capacity_are_turned_away_at_once() {
     }
     holder.join().expect("the holder");
     assert_eq!(desk.total(), json!(1));
+}
+
+/// Writes that find no connection are turned away as soon; one that waits for a row that somebody holds is put off.
+#[test]
+fn writers_over_capacity_are_turned_away_at_once() {
+    let desk = Desk::on(Database::new(), "docket_connections=2");
+    desk.whenever("PERFORM pg_sleep(2);");
+    let answers: Vec<(Reply, Duration)> = std::thread::scope(|scope| {
+        let desk = &desk;
+        let writers: Vec<_> = (0..12)
+            .map(|number| {
+                scope.spawn(move || {
+                    let begun = Instant::now();
+                    (desk.make(&format!("writer {number}")), begun.elapsed())
+                })
+            })
+            .collect();
+        writers.into_iter().map(|writer| writer.join().expect("an answer")).collect()
+    });
+    let (made, shed): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(reply, _)| reply.status == 201);
+    assert!(!made.is_empty() && shed.len() >= 9, "{} were made and {} turned away", made.len(), shed.len());
+    for (reply, took) in &shed {
+        let error = reply.error(503);
+        assert_eq!(error["kind"], json!("shedding"), "{error}");
+        assert!(error["retryAfterMs"].is_u64() && !reply.header("retry-after").is_empty(), "{error}");
+        // A quarter of a second, and what a busy machine adds.
+        assert!(*took < Duration::from_millis(900), "turned away after {took:?}");
+    }
+    desk.whenever("");
+    assert_eq!(desk.total(), json!(made.len()));
 }
 
 #[test]
@@ -233,4 +271,34 @@ async fn idle_connections_that_went_silent_are_given_up_together() {
     all("CONT");
     assert!(answered.is_ok(), "{answered:?}");
     assert!(begun.elapsed() < Duration::from_millis(3500), "{:?}", begun.elapsed());
+}
+
+/// Who waits for an item while the database goes away is told so, and goes on where it was.
+#[test]
+fn a_wait_that_the_database_leaves_is_broken_off_and_goes_on_later() {
+    let server = OwnServer::start();
+    server.run("CREATE DATABASE work TEMPLATE template0 ENCODING 'UTF8'");
+    let folder = tempfile::tempdir().expect("a folder");
+    let web = Web::serving(&server.url("work"), folder.path(), |_| {});
+    let call = |tool: &str, arguments: Value| web.tool("docket", &[], tool, &arguments).ok();
+    let made = call("plan", json!({ "items": [{ "title": "x" }] }));
+    let key = made["trusted"]["items"][0]["key"].clone();
+    let broken = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| call("wait", json!({ "id": key, "timeoutMs": 60_000 })));
+        std::thread::sleep(Duration::from_millis(700));
+        server.stop();
+        waiting.join().expect("an answer")
+    });
+    assert_eq!(broken["trusted"]["code"], json!("WAIT_INTERRUPTED"), "{broken}");
+    server.start_again();
+    // The first call after the server came back may find a connection that is none any more.
+    let begun = Instant::now();
+    while web.to("GET", "/readyz", &[], None).status != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it does not come back");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    call("edit", json!({ "ids": [key], "patch": { "title": "y" } }));
+    let since = call("wait", json!({ "id": key, "timeoutMs": 5000, "cursor": broken["trusted"]["cursor"] }));
+    assert_eq!(since["trusted"]["code"], json!("CHANGED_SINCE_CURSOR"), "{since}");
+    assert_eq!(since["trusted"]["events"][0]["action"], json!("edited"), "{since}");
 }

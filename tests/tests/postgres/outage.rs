@@ -66,6 +66,8 @@ async fn callers_that_go_away_leave_nothing_open() {
     let database = Database::new();
     let mut options = docket_store_postgres::PostgresOptions::parse(&database.url()).expect("an address");
     (options.connections, options.readers) = (1, 1);
+    // What nobody waits for any more is not turned away here, however slow the machine: it is to run to its end.
+    options.unit_wait = Duration::from_secs(10);
     let store = docket_store_postgres::PostgresStore::open(options).await.expect("a store");
     let made = project("docket", "DOC");
     let put = |changes| Box::new(Put(changes)) as Box<dyn Unit>;

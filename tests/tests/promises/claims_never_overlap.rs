@@ -25,8 +25,8 @@ const LENGTH: Duration = Duration::from_secs(20);
 
 /// A claim that was acknowledged: what, to whom, under which fence, asked when, answered when. A claim whose answer was lost
 /// is known only from the next one, which may find it in place and renew it: then it was asked for when the lost one was.
-#[derive(Debug)]
-struct Acknowledged {
+#[derive(Clone, Debug)]
+pub(crate) struct Acknowledged {
     item: ItemId,
     holder: String,
     fence: u64,
@@ -87,10 +87,16 @@ fn agent(fleet: &Fleet, number: usize, items: &[String], seen: &Mutex<Vec<Acknow
     }
 }
 
-fn experiment(place: Place, processes: usize, length: Duration) {
-    let place = Arc::new(place);
+/// Agents at work on a place for so long, in processes that are killed, while the clock jumps and `meanwhile` is done; returns how
+/// many were killed and the claims that were acknowledged.
+pub(crate) fn under_load(
+    place: &Arc<Place>,
+    processes: usize,
+    length: Duration,
+    meanwhile: impl FnOnce(&Mutex<Vec<Acknowledged>>),
+) -> (usize, Vec<Acknowledged>) {
     let items = Arc::new(place.items(ITEMS));
-    let fleet = Fleet::new(&place, processes);
+    let fleet = Fleet::new(place, processes);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let agents: Vec<_> = (0..AGENTS)
         .map(|number| {
@@ -111,20 +117,29 @@ fn experiment(place: Place, processes: usize, length: Duration) {
             }
         }
     });
-    let (kills, _) = fleet.torment(7, length, 1500..4000);
+    let kills = std::thread::scope(|scope| {
+        let torment = scope.spawn(|| fleet.torment(7, length, 1500..4000).0);
+        meanwhile(&seen);
+        torment.join().expect("the torment")
+    });
     for agent in agents {
         agent.join().expect("an agent");
     }
     jumps.join().expect("the clock");
-    drop(fleet);
+    let seen = seen.lock().expect("the list").clone();
+    (kills, seen)
+}
+
+fn experiment(place: Place, processes: usize, length: Duration) {
+    let place = Arc::new(place);
+    let (kills, seen) = under_load(&place, processes, length, |_| {});
     let world = place.check();
-    let seen = seen.lock().expect("the list");
     assert!(kills > 0 && seen.len() > 200, "{kills} kills and {} claims show little", seen.len());
     check_order(&world.events, &seen);
 }
 
 /// Every acknowledged claim is in the record, and the record is in the order in which things happened.
-fn check_order(events: &[docket_core::model::Event], seen: &[Acknowledged]) {
+pub(crate) fn check_order(events: &[docket_core::model::Event], seen: &[Acknowledged]) {
     let mut placed: BTreeMap<(ItemId, u64), (u64, String)> = BTreeMap::new();
     for event in events.iter().filter(|event| event.verb == Verb::Claimed) {
         let (Some(item), Some(fence)) = (event.item, event.data["set"]["fence"].as_u64()) else { continue };

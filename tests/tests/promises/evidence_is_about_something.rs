@@ -22,7 +22,7 @@ fn experiment(plant: Option<&str>) {
         let made = agent.ok("create", json!({ "title": "prove it", "checks": checks }));
         made["id"].as_str().expect("an id").to_owned()
     };
-    let changes: [(&str, Change); 4] = [
+    let changes: [(&str, Change); 6] = [
         ("a file that git knows", |repository| repository.write("state", "broken\n")),
         ("a commit", |repository| {
             repository.write("state", "broken\n");
@@ -35,10 +35,19 @@ fn experiment(plant: Option<&str>) {
         ("a file that is gone", |repository| {
             std::fs::remove_file(repository.path().join("state")).expect("it is there");
         }),
+        ("a file that git is told to take as unchanged", |repository| {
+            repository.git(&["update-index", "--assume-unchanged", "state"]);
+            repository.write("state", "broken\n");
+        }),
+        ("a file that git is told to pass over", |repository| {
+            repository.git(&["update-index", "--skip-worktree", "state"]);
+            repository.write("state", "broken\n");
+        }),
     ];
     for (what, change) in changes {
         repository.write("check.sh", "test \"$(cat state)\" = fixed && test ! -e new\n");
         repository.write("state", "fixed\n");
+        repository.git(&["update-index", "--no-assume-unchanged", "state"]);
         let _ = std::fs::remove_file(repository.path().join("new"));
         let task = make();
         let run = agent.ok("run_checks", json!({ "id": task }));
@@ -75,4 +84,38 @@ fn evidence_counts_for_the_check_that_it_was_about() {
     assert_eq!(result(&agent.ok("get", json!({ "id": task }))), "pending", "an edit voids the result");
     agent.err("transition", json!({ "id": task, "to": "done" }));
     assert_eq!(result(&agent.ok("get", json!({ "id": task }))), "fail");
+}
+
+#[test]
+fn evidence_counts_for_the_words_that_it_was_about() {
+    let repository = Repository::new("\"all\"");
+    repository.write("docket.toml", "[project]\nslug = \"proof\"\npreset = \"standard\"\n[runner]\nallow = \"all\"\n");
+    repository.write("state", "fixed\n");
+    repository.commit("fixed");
+    let docket = |words: &[&str]| repository.docket_json(words);
+    let says = |words: &str| {
+        let criterion = json!({ "id": "c1", "text": words, "verifier": "check" });
+        let brief = json!({ "objective": "it works", "acceptanceCriteria": [criterion] });
+        repository.write(".docket/brief.json", &brief.to_string());
+        docket(&["brief", "set", "PROO-1", "--file", ".docket/brief.json"]);
+    };
+    let stands = || {
+        let verdict = docket(&["verdict", "PROO-1"]);
+        verdict["criteria"][0]["status"].as_str().unwrap_or_else(|| panic!("no criterion: {verdict}")).to_owned()
+    };
+    docket(&["item", "add", "prove it", "--criterion", "The file says fixed."]);
+    docket(&["check", "add", "PROO-1", "it is fixed", "--cmd", "sh check.sh", "--proves", "c1"]);
+    docket(&["start", "PROO-1"]);
+    docket(&["check", "run", "PROO-1"]);
+    assert_eq!(stands(), "pass");
+    says("The file says fixed, and says so twice.");
+    assert_eq!(stands(), "stale", "it was shown of other words");
+    let closing = repository.docket(repository.path(), &["advance", "PROO-1", "complete", "--json"]);
+    let said = String::from_utf8_lossy(&closing.stderr).into_owned();
+    assert!(!closing.status.success(), "closed on evidence about other words");
+    assert!(said.contains("c1") && said.contains("(stale, check)"), "{said}");
+    // Made anew it is about these words.
+    docket(&["check", "run", "PROO-1"]);
+    assert_eq!(stands(), "pass");
+    docket(&["close", "PROO-1"]);
 }

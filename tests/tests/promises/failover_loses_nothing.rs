@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use docket_tests::audit;
-use docket_tests::own_postgres::OwnServer;
+use docket_tests::own_postgres::{OwnServer, run_on};
 use docket_tests::web::{self, Reply, Web};
 use serde_json::{Value, json};
 
@@ -231,4 +231,51 @@ fn a_standby_answers_reads_and_puts_writes_off() {
     let all: Value = web.get("/items").with(200);
     assert_eq!(all["total"], json!(2), "{all}");
     std::fs::remove_dir_all(folder).expect("removed");
+}
+
+/// A number that was taken before another may be committed after it. A primary knows of those that are under way, and a standby does
+/// not: there nobody is given a place from which to go on, so that nobody passes over an event for good.
+#[test]
+fn a_reader_of_a_standby_passes_over_nothing_that_is_committed_late() {
+    let primary = OwnServer::start();
+    primary.run("CREATE DATABASE work TEMPLATE template0 ENCODING 'UTF8'");
+    let folder = tempfile::tempdir().expect("a folder");
+    let writer = Web::serving(&primary.url("work"), folder.path(), |_| {});
+    let item = item(&writer);
+    let standby = primary.standby();
+    primary.wait_for_standbys();
+    let reader = Web::serving(&standby.url("work"), folder.path(), |_| {});
+    let before = writer.get("/events?limit=200").with(200)["cursor"].as_u64().expect("a number");
+    // One that has taken its number, and takes its time.
+    run_on(
+        &primary.url("work"),
+        "CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+         IF NEW.data::text LIKE '%the slow one%' THEN PERFORM pg_sleep(4); END IF; RETURN NEW; END $$; \
+         CREATE TRIGGER late BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION late()",
+    );
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| writer.post("/items", &json!({ "title": "the slow one" })).with(201));
+        std::thread::sleep(Duration::from_millis(500));
+        let quick = json!({ "comment": "the quick one" });
+        writer.post(&format!("/items/{item}/comments"), &quick).with(201);
+        let begun = Instant::now();
+        let mut told = 0;
+        while !slow.is_finished() {
+            for path in ["/events?limit=200", "/events/stream", "/events?waitMs=200"] {
+                let mark = if path.contains('?') { '&' } else { '?' };
+                must_come_again(&reader.get(&format!("{path}{mark}after={before}")));
+            }
+            told += 1;
+            assert!(begun.elapsed() < Duration::from_secs(20), "it never ends");
+        }
+        assert!(told > 0, "nobody asked while it was under way");
+        // What is shown to whoever looks back is no place to go on from.
+        reader.get("/events?newestFirst=true").with(200);
+        slow.join().expect("made");
+    });
+    let wanted = writer.get(&format!("/events?limit=200&after={before}")).with(200)["events"].clone();
+    assert!(wanted.as_array().is_some_and(|events| events.len() == 2), "{wanted}");
+    drop((writer, primary));
+    standby.promote();
+    assert_eq!(reader.get(&format!("/events?limit=200&after={before}")).with(200)["events"], wanted);
 }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use docket_tests::program::docket;
 
-use super::fleet::must_fail_with;
+use super::fleet::{must_fail_with, soak};
 
 /// How long anything may take that should take no time, on a machine that does much else.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What is promised.
-const PROMISED: Duration = Duration::from_secs(2);
+pub(crate) const PROMISED: Duration = Duration::from_secs(2);
 
 /// How a run is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ enum End {
 }
 
 /// What tries to get away: its name, and a script that goes on for ever and has a word to be known by.
-const FUGITIVES: [(&str, &str); 6] = [
+pub(crate) const FUGITIVES: [(&str, &str); 6] = [
     ("a child", "sh -c 'while :; do sleep 1; done' MARK &"),
     ("a double fork", "(sh -c '(sh -c \"while :; do sleep 1; done\" MARK &) &' &);"),
     ("an own session", "setsid sh -c 'while :; do sleep 1; done' MARK </dev/null >/dev/null 2>&1 &"),
@@ -44,9 +44,9 @@ const FUGITIVES: [(&str, &str); 6] = [
 ];
 
 /// What the shell alone has in its command line.
-const SHELL: &str = "the shell itself";
+pub(crate) const SHELL: &str = "the shell itself";
 
-fn mark() -> String {
+pub(crate) fn mark() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("fugitive-{}-{}-end", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
@@ -72,17 +72,17 @@ fn lines(mark: &str, host: u32) -> Vec<(u32, String)> {
     pids.filter(|pid| *pid != host).map(line).filter(|(_, line)| line.contains(mark)).collect()
 }
 
-fn alive(mark: &str, host: u32) -> Vec<u32> {
+pub(crate) fn alive(mark: &str, host: u32) -> Vec<u32> {
     lines(mark, host).into_iter().map(|(pid, _)| pid).collect()
 }
 
 /// Whether something got away from the shell: neither the shell nor a fork of it, which has all of its words for a moment,
 /// nor what is about to leave its session and has not yet.
-fn is_off(mark: &str, host: u32) -> bool {
+pub(crate) fn is_off(mark: &str, host: u32) -> bool {
     lines(mark, host).iter().any(|(_, line)| !line.contains(SHELL) && !line.starts_with("setsid"))
 }
 
-fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !is_so() {
         assert!(Instant::now() < until, "{what} did not come about");
@@ -117,18 +117,22 @@ fn experiment(kept: &str, end: End, fugitive: (&str, &str), plant: Option<&str>)
         End::Exit => "exited with 0\n",
     };
     assert!(said.starts_with(expected), "{name} by {end:?}: {said}");
-    // A report says that all is over. A dead server says nothing: what is promised then is a time, of which a machine that
-    // has much else to do is given more.
+    // A report says that all is over. A dead server says nothing: what is promised then is a time.
+    let left = left_after(if end == End::Death { PROMISED } else { Duration::ZERO }, &mark, pid);
+    assert_eq!(left, 0, "{left} survived: {name}, kept by {kept}, ended by {end:?}");
+}
+
+/// How many processes with a word in their command line are left after a time, or sooner when none is. They are ended.
+pub(crate) fn left_after(patience: Duration, mark: &str, host: u32) -> usize {
     let begun = Instant::now();
-    let patience = if end == End::Death { PROMISED * 5 } else { Duration::ZERO };
-    while !alive(&mark, pid).is_empty() && begun.elapsed() < patience {
+    while !alive(mark, host).is_empty() && begun.elapsed() < patience {
         std::thread::sleep(Duration::from_millis(20));
     }
-    let left = alive(&mark, pid);
+    let left = alive(mark, host);
     for pid in &left {
         let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();
     }
-    assert!(left.is_empty(), "{} survived: {name}, kept by {kept}, ended by {end:?}", left.len());
+    left.len()
 }
 
 fn all(kept: &str, end: End) {
@@ -192,6 +196,41 @@ fn a_gigabyte_of_output_is_read_to_its_end() {
     assert!(alive(&mark, pid).is_empty());
 }
 
+/// A gigabyte with `DOCKET_SOAK=32`; to its end one is read above.
+#[test]
+fn much_output_keeps_nothing_alive_however_it_ends() {
+    let much = (32_u64 << 20) * u64::from(soak());
+    for end in [End::Timeout, End::Cancel, End::Death] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mark = mark();
+        // Much is said, that is told by a file, and then it goes on for ever, in a session of its own too.
+        let command = format!("setsid yes {mark} & yes {mark} | head -c {much}; touch said; exec yes {mark}");
+        let seconds = if end == End::Timeout { 15 * soak() } else { 3000 };
+        let mut host = start(folder.path(), seconds, "namespace", &command, None);
+        let pid = host.id();
+        let until = Instant::now() + PATIENCE * 3 * soak();
+        while end != End::Timeout && !folder.path().join("said").exists() {
+            assert!(Instant::now() < until, "{end:?}: it was not said");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        match end {
+            End::Timeout | End::Exit => {}
+            End::Cancel => host.stdin.as_mut().expect("an input").write_all(b"cancel\n").expect("it listens"),
+            End::Death => host.kill().expect("killed"),
+        }
+        let mut said = String::new();
+        host.stdout.take().expect("an output").read_to_string(&mut said).expect("text");
+        host.wait().expect("it ends");
+        let left = left_after(if end == End::Death { PROMISED } else { Duration::ZERO }, &mark, pid);
+        assert_eq!(left, 0, "{left} survived much output, ended by {end:?}");
+        if end != End::Death {
+            let bytes: u64 = said.lines().last().and_then(|line| line.parse().ok()).unwrap_or_default();
+            let (begins, least) = if end == End::Timeout { ("timed out", much / 32) } else { ("cancelled", much) };
+            assert!(said.starts_with(begins) && bytes >= least, "{end:?}: {said}");
+        }
+    }
+}
+
 /// Who has no privileges gets a namespace of its own users, or is told that there is none.
 #[test]
 fn without_privileges_nothing_survives_either() {
@@ -221,7 +260,7 @@ fn without_privileges_nothing_survives_either() {
 
 #[test]
 fn a_killed_group_alone_is_caught() {
-    for end in [End::Timeout, End::Death, End::Exit] {
+    for end in [End::Timeout, End::Cancel, End::Death, End::Exit] {
         must_fail_with(&["survived"], move || experiment("namespace", end, FUGITIVES[2], Some("group-killed-only")));
     }
 }

@@ -31,6 +31,11 @@ impl Document {
         })
     }
 
+    /// Those that take a name for the request, so that it can be sent again.
+    pub(crate) fn retried(&self) -> BTreeSet<Operation> {
+        self.those(|operation| self.has_parameter(operation, "Idempotency-Key"))
+    }
+
     /// The operation that a request means: where several fit, /knowledge/search is no entry.
     pub(crate) fn meant(&self, method: &str, path: &str) -> Operation {
         let path = path.split('?').next().unwrap_or_default();

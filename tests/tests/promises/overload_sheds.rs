@@ -29,6 +29,33 @@ const TOLD_AT_WORST: Duration = Duration::from_secs(1);
 /// The largest that the server may get, in KiB.
 const LARGEST: u64 = 400 * 1024;
 
+/// How callers write.
+#[derive(Clone, Copy)]
+enum Way {
+    Rest,
+    Mcp,
+}
+
+impl Way {
+    /// A request that writes a note on an item.
+    fn write(self, address: SocketAddr, item: &str, key: &str) -> Vec<u8> {
+        let text = "x".repeat(200);
+        match self {
+            Self::Rest => {
+                let body = json!({ "body": text, "phase": "work" }).to_string();
+                request(address, "PUT", &format!("/api/v1/items/{item}/notes/{key}"), &[], Some(body.as_bytes()))
+            }
+            Self::Mcp => {
+                let arguments = json!({ "id": item, "notes": [{ "key": key, "body": text, "phase": "work" }] });
+                let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                    "params": { "name": "annotate", "arguments": arguments } });
+                let accept = [("accept", "application/json, text/event-stream")];
+                request(address, "POST", "/mcp/docket", &accept, Some(body.to_string().as_bytes()))
+            }
+        }
+    }
+}
+
 /// What callers were answered, and how soon.
 #[derive(Default)]
 struct Tally {
@@ -37,20 +64,19 @@ struct Tally {
 }
 
 /// Writes notes on a connection that stays open, one after the other, until all is over.
-fn caller(address: SocketAddr, number: usize, items: &[String], over: &AtomicBool, tally: &Mutex<Tally>) {
+fn caller(way: Way, address: SocketAddr, number: usize, items: &[String], over: &AtomicBool, tally: &Mutex<Tally>) {
     let stream = TcpStream::connect(address).expect("a connection");
     stream.set_nodelay(true).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a connection");
     let mut stream = BufReader::new(stream);
-    let path = format!("/api/v1/items/{}/notes/log-{number}", items[number % items.len()]);
-    let body = json!({ "body": "x".repeat(200), "phase": "work" }).to_string();
-    let bytes = request(address, "PUT", &path, &[], Some(body.as_bytes()));
+    let bytes = way.write(address, &items[number % items.len()], &format!("log-{number}"));
     while !over.load(Ordering::Relaxed) {
         let begun = Instant::now();
         let reply = converse(&mut stream, &bytes).expect("an answer");
         let took = begun.elapsed();
         let mut tally = tally.lock().expect("the tally");
         if reply.status < 300 {
+            assert!(reply.json()["result"]["isError"] != json!(true), "{}", reply.json());
             tally.done.push(took);
         } else {
             assert_eq!(reply.error(503)["kind"], json!("shedding"), "{}", reply.json());
@@ -61,13 +87,13 @@ fn caller(address: SocketAddr, number: usize, items: &[String], over: &AtomicBoo
 }
 
 /// So many callers for so long; what they did each second, and how.
-fn run(web: &Web, items: &[String], callers: usize, length: Duration) -> (f64, Tally) {
+fn run(way: Way, web: &Web, items: &[String], callers: usize, length: Duration) -> (f64, Tally) {
     let (over, tally) = (AtomicBool::new(false), Mutex::new(Tally::default()));
     let begun = Instant::now();
     std::thread::scope(|scope| {
         for number in 0..callers {
             let (over, tally) = (&over, &tally);
-            scope.spawn(move || caller(web.address, number, items, over, tally));
+            scope.spawn(move || caller(way, web.address, number, items, over, tally));
         }
         std::thread::sleep(length);
         over.store(true, Ordering::Relaxed);
@@ -101,7 +127,7 @@ fn largest(web: &Web) -> u64 {
 }
 
 #[expect(clippy::print_stdout, reason = "whoever runs it for long wants its figures")]
-fn experiment(place: &Place, idle: usize, length: Duration) {
+fn experiment(way: Way, place: &Place, idle: usize, length: Duration) {
     let items = place.items(TOO_MANY);
     let toml = format!("[server]\nin_flight = {AT_A_TIME}\nheader_timeout_seconds = 120\n");
     std::fs::write(place.folder().join("docket.toml"), toml).expect("docket.toml");
@@ -112,10 +138,10 @@ fn experiment(place: &Place, idle: usize, length: Duration) {
     let mark = if place.word().contains('?') { '&' } else { '?' };
     let word = format!("{}{mark}docket_connections={AT_A_TIME}", place.word());
     let web = Web::serving(&word, place.folder(), |command| place.prepare(command));
-    let (capacity, calm) = run(&web, &items, AT_A_TIME, length / 2);
+    let (capacity, calm) = run(way, &web, &items, AT_A_TIME, length / 2);
     assert!(calm.shed.is_empty(), "{} were turned away without need", calm.shed.len());
     let there = bystanders(&web, idle);
-    let (goodput, mut tally) = run(&web, &items, TOO_MANY, length);
+    let (goodput, mut tally) = run(way, &web, &items, TOO_MANY, length);
     let offered = rate(tally.done.len() + tally.shed.len(), length);
     assert!(
         tally.shed.len() > tally.done.len(),
@@ -152,12 +178,18 @@ fn experiment(place: &Place, idle: usize, length: Duration) {
 #[test]
 fn overload_sheds() {
     let (idle, seconds) = if soak() > 1 { (2000, 60) } else { (400, 5) };
-    experiment(&Place::on_server(None), idle, Duration::from_secs(seconds));
+    experiment(Way::Rest, &Place::on_server(None), idle, Duration::from_secs(seconds));
+}
+
+#[test]
+fn overload_sheds_over_mcp() {
+    let (idle, seconds) = if soak() > 1 { (2000, 60) } else { (400, 5) };
+    experiment(Way::Mcp, &Place::on_server(None), idle, Duration::from_secs(seconds));
 }
 
 #[test]
 fn and_a_queue_without_end_would_be_seen() {
     must_fail_with(&["the excess was not turned away"], || {
-        experiment(&Place::on_server(Some("queue-unbounded")), 10, Duration::from_secs(3));
+        experiment(Way::Rest, &Place::on_server(Some("queue-unbounded")), 10, Duration::from_secs(3));
     });
 }

@@ -1,18 +1,19 @@
-//! P15 on the MCP surfaces `docket` and `foresttasks`, by profile: a caller does what its profile and its limits allow, hears of
+//! P15 on every MCP surface, by profile: a caller does what its profile and its limits allow, hears of
 //! another project what it hears of nothing, and is offered no tool that it can do nothing with.
 //!
-//! Keys of each profile for one of two projects, and keys for one item, make every call of `scopes_tools` three times: about
-//! things of their own, of the other project, and that never were. A tool, a word that tells one what to do, or an argument that is
+//! Keys of each profile for one of two projects, and keys for one item, make every call of `scopes_tools` three times, on two
+//! servers in turn: about things of their own, of the other project, and that never were. A tool, a word that tells one what to do, or an argument that is
 //! not named there fails the test. Planted bugs it catches: what is shown of items is not limited; a profile is not looked at.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use docket_core::access::Profile;
 use docket_core::testing::World;
 use docket_tests::web::Web;
 use serde_json::{Value, json};
 
-use crate::fleet::{Place, must_fail_with};
+use crate::fleet::{Place, must_fail_with, request};
+use crate::scopes_dialects::{cairn, execution, task_orchestrator};
 use crate::scopes_forest::foresttasks;
 use crate::scopes_over_http::{Theirs, fill, of_project, run};
 use crate::scopes_tools::{Call, Reach, Surface, WORDS, native};
@@ -53,7 +54,7 @@ impl Asker {
 
     /// What a call says, with these names for the words of its arguments.
     fn ask(&self, web: &Web, surface: &str, call: &Call, name: impl Fn(&str, &'static str) -> String) -> String {
-        let mut text = call.arguments.to_string().replace("OWN", &self.own.item);
+        let mut text = call.arguments.to_string().replace("OWN", &self.own.item).replace("REQUEST", &request());
         for (word, nobodys) in WORDS {
             text = text.replace(word, &name(word, nobodys));
         }
@@ -98,20 +99,28 @@ fn refused(said: &str) -> bool {
         "out_of_scope",
         "only a person",
     ];
-    said.contains("FORBIDDEN") && words.iter().any(|word| said.contains(word))
+    ["FORBIDDEN", "auth.forbidden"].iter().any(|code| said.contains(code))
+        && words.iter().any(|word| said.contains(word))
 }
 
 struct Experiment<'e> {
-    web: &'e Web,
+    webs: [Web; 2],
+    asked: Cell<usize>,
     theirs: &'e Theirs,
     /// What was not as it should be: all of it is told at once.
     wrong: RefCell<Vec<String>>,
 }
 
 impl Experiment<'_> {
+    /// One of the servers, and the next time the other.
+    fn web(&self) -> &Web {
+        self.asked.set(self.asked.get() + 1);
+        &self.webs[self.asked.get() % 2]
+    }
+
     /// Every call of a surface, by one caller.
     fn ask_all(&self, asker: &Asker, surface: &Surface) {
-        let list = asker.post(self.web, surface.name, "tools/list", &json!({}));
+        let list = asker.post(self.web(), surface.name, "tools/list", &json!({}));
         let tools = list["result"]["tools"].as_array().expect("tools").clone();
         let offered = |tool: &str| tools.iter().any(|known| known["name"] == json!(tool));
         for call in &surface.calls {
@@ -133,7 +142,7 @@ impl Experiment<'_> {
                 for (word, nobodys) in WORDS {
                     uri = uri.replace(word, &names(word, nobodys));
                 }
-                let said = asker.post(self.web, surface.name, "resources/read", &json!({ "uri": uri })).to_string();
+                let said = asker.post(self.web(), surface.name, "resources/read", &json!({ "uri": uri })).to_string();
                 said.replace(&uri, "X")
             };
             let told = read(&|word, _| self.name(word)).replace(&self.theirs.item, "X").replace("other", "X");
@@ -161,8 +170,8 @@ impl Experiment<'_> {
     /// The other's and what never was are told alike.
     fn compare(&self, asker: &Asker, surface: &Surface, call: &Call) {
         let what = format!("{} {} {}", asker.name, call.tool, call.arguments);
-        let mut told = asker.ask(self.web, surface.name, call, |word, _| self.name(word));
-        let mut untold = asker.ask(self.web, surface.name, call, |_, nobodys| nobodys.to_owned());
+        let mut told = asker.ask(self.web(), surface.name, call, |word, _| self.name(word));
+        let mut untold = asker.ask(self.web(), surface.name, call, |_, nobodys| nobodys.to_owned());
         for (word, nobodys) in WORDS {
             let quoted = |name: &str| format!("\\\"{name}\\\"");
             let theirs = self.name(word);
@@ -188,7 +197,7 @@ impl Experiment<'_> {
         if asker.one_item && !call.is_about_items() {
             return;
         }
-        let said = asker.ask(self.web, surface.name, call, |word, _| match word {
+        let said = asker.ask(self.web(), surface.name, call, |word, _| match word {
             "TASK" => asker.own.item.clone(),
             "SLUG" => "mine".to_owned(),
             _ => asker.own.get(word).to_owned(),
@@ -209,26 +218,24 @@ fn by<'w>(world: &'w World, name: &'w str) -> impl Iterator<Item = &'w docket_co
     world.events.iter().filter(move |event| of(event) == Some(true))
 }
 
-fn experiment(plant: Option<&'static str>) {
-    let place = Place::new(plant);
-    run(&place, &["--project", "mine", "init", "--prefix", "MINE"]);
-    run(&place, &["project", "set", "other", "--prefix", "OTHER"]);
-    let theirs = fill(&place, "other", SECRET, "agent:zoe");
-    let mut askers: Vec<Asker> = Profile::ALL.into_iter().map(|profile| Asker::new(&place, profile, false)).collect();
-    askers.extend([Profile::Worker, Profile::Maintainer].map(|profile| Asker::new(&place, profile, true)));
-    run(&place, &["key", "create", "--profile", "maintainer", "--name", "admin"]);
-    let askers: Vec<Asker> = askers.into_iter().map(|asker| asker.with_key(&place)).collect();
-    let web = place.web();
+fn experiment(place: &Place, surfaces: &[Surface]) {
+    run(place, &["--project", "mine", "init", "--prefix", "MINE"]);
+    run(place, &["project", "set", "other", "--prefix", "OTHER"]);
+    let theirs = fill(place, "other", SECRET, "agent:zoe");
+    let mut askers: Vec<Asker> = Profile::ALL.into_iter().map(|profile| Asker::new(place, profile, false)).collect();
+    askers.extend([Profile::Worker, Profile::Maintainer].map(|profile| Asker::new(place, profile, true)));
+    run(place, &["key", "create", "--profile", "maintainer", "--name", "admin"]);
+    let askers: Vec<Asker> = askers.into_iter().map(|asker| asker.with_key(place)).collect();
+    let webs = [place.web(), place.web()];
     let before = place.read();
-    let surfaces = [native(), foresttasks()];
     let whole = askers.iter().find(|asker| asker.profile == Profile::Maintainer && !asker.one_item).expect("one");
-    for surface in &surfaces {
-        let list = whole.post(&web, surface.name, "tools/list", &json!({}));
+    for surface in surfaces {
+        let list = whole.post(&webs[0], surface.name, "tools/list", &json!({}));
         surface.names_all(list["result"]["tools"].as_array().expect("tools"));
     }
-    let experiment = Experiment { web: &web, theirs: &theirs, wrong: RefCell::default() };
+    let experiment = Experiment { webs, asked: Cell::new(0), theirs: &theirs, wrong: RefCell::default() };
     for asker in &askers {
-        for surface in &surfaces {
+        for surface in surfaces {
             experiment.ask_all(asker, surface);
         }
     }
@@ -253,15 +260,32 @@ fn experiment(plant: Option<&'static str>) {
 
 #[test]
 fn a_caller_does_and_hears_what_its_profile_and_limits_allow_by_every_tool() {
-    experiment(None);
+    experiment(&Place::new(None), &[native(), foresttasks()]);
+}
+
+#[test]
+fn and_by_every_tool_of_the_other_dialects() {
+    experiment(&Place::new(None), &[task_orchestrator(), cairn(), execution()]);
+}
+
+#[test]
+fn and_on_a_server_by_two_replicas() {
+    let surfaces = [task_orchestrator(), cairn(), execution(), foresttasks(), native()];
+    experiment(&Place::on_server(None), &surfaces);
 }
 
 #[test]
 fn and_reads_without_the_limit_would_be_seen_by_tools_too() {
-    must_fail_with(&["tells"], || experiment(Some("reads-unlimited")));
+    must_fail_with(&["tells"], || experiment(&Place::new(Some("reads-unlimited")), &[native(), foresttasks()]));
+}
+
+#[test]
+fn and_reads_without_the_limit_would_be_seen_by_the_other_dialects_too() {
+    let surfaces = || [task_orchestrator(), cairn(), execution()];
+    must_fail_with(&["tells"], || experiment(&Place::new(Some("reads-unlimited")), &surfaces()));
 }
 
 #[test]
 fn and_a_profile_that_is_not_looked_at_would_be_seen() {
-    must_fail_with(&["was let do"], || experiment(Some("profile-ignored")));
+    must_fail_with(&["was let do"], || experiment(&Place::new(Some("profile-ignored")), &[native(), foresttasks()]));
 }

@@ -89,6 +89,7 @@ pub(crate) fn fill(place: &Place, project: &str, word: &str, who: &str) -> Their
     post("/knowledge", json!({ "project": project, "entries": [{ "title": word, "body": word, "tags": [word] }] }));
     let entries = web.get(&format!("/knowledge?project={project}")).with(200);
     let questions = web.get(&format!("/items/{second}/questions")).with(200);
+    let notes = web.get(&format!("/items/{other}/notes")).with(200);
     assert!(!asked.is_null());
     let ids = vec![
         ("RUN", id(&runs, "/runs/0/id")),
@@ -97,6 +98,7 @@ pub(crate) fn fill(place: &Place, project: &str, word: &str, who: &str) -> Their
         ("LINK", id(&links, "/links/0/id")),
         ("EDGE", id(&edges, "/edges/0/id")),
         ("ENTRY", id(&entries, "/entries/0/id")),
+        ("NOTE", id(&notes, "/notes/0/id")),
         ("attempted", attempted),
         ("second", second),
         ("item", other.clone()),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use docket_core::access::Profile;
 use serde_json::{Value, json};
 
 use crate::openapi::{Document, Operation};
@@ -182,6 +183,102 @@ pub(crate) const LISTS: [&str; 35] = [
     "/queue?project=SLUG",
     "/events?project=SLUG",
 ];
+
+/// The least profile that each operation needs which is no read of a project's.
+const LEAST: [(Profile, &[(&str, &str)]); 4] = [
+    (
+        Profile::Planner,
+        &[
+            ("POST", "/items"),
+            ("POST", "/trees"),
+            ("POST", "/bulk/items"),
+            ("POST", "/projects/{slug}/import-markdown"),
+        ],
+    ),
+    (
+        Profile::Worker,
+        &[
+            ("PATCH", "/items/{id}"),
+            ("POST", "/items/{id}/sessions"),
+            ("POST", "/items/{id}/transitions"),
+            ("PUT", "/items/{id}/claim"),
+            ("DELETE", "/items/{id}/claim"),
+            ("PUT", "/items/{id}/notes/{key}"),
+            ("PUT", "/items/{id}/brief"),
+            ("PATCH", "/items/{id}/brief"),
+            ("DELETE", "/items/{id}/brief"),
+            ("POST", "/items/{id}/evidence"),
+            ("PUT", "/items/{id}/checks"),
+            ("POST", "/items/{id}/checks"),
+            ("POST", "/items/{id}/checks/run"),
+            ("POST", "/items/{id}/submit"),
+            ("POST", "/items/{id}/questions"),
+            ("POST", "/items/{id}/comments"),
+            ("POST", "/items/{id}/links"),
+            ("POST", "/items/{id}/begin"),
+            ("POST", "/items/{id}/finish"),
+            ("POST", "/items/{id}/close-tree"),
+            ("POST", "/items/{id}/close-beneath"),
+            ("PUT", "/items/{id}/knowledge/{key}"),
+            ("DELETE", "/items/{id}/knowledge/{key}"),
+            ("POST", "/bulk/items/patch"),
+            ("PATCH", "/bulk/items"),
+            ("POST", "/bulk/transitions"),
+            ("POST", "/bulk/claims"),
+            ("POST", "/bulk/edges"),
+            ("PUT", "/bulk/notes"),
+            ("POST", "/edges"),
+            ("POST", "/knowledge"),
+            ("PATCH", "/knowledge/{entry}"),
+            ("POST", "/queue/claim"),
+            ("POST", "/runs/{run}/cancel"),
+            ("POST", "/sessions/{session}/heartbeat"),
+            ("POST", "/sessions/{session}/finish"),
+            ("POST", "/sessions/{session}/cancel"),
+            ("POST", "/questions/{question}/answer"),
+            ("POST", "/questions/{question}/withdraw"),
+            ("DELETE", "/links/{link}"),
+        ],
+    ),
+    (
+        Profile::Operator,
+        &[
+            ("POST", "/items/{id}/checks/approve"),
+            ("POST", "/items/{id}/checks/{index}/attest"),
+            ("POST", "/knowledge/{entry}/review"),
+            ("DELETE", "/knowledge/{entry}"),
+        ],
+    ),
+    (
+        Profile::Maintainer,
+        &[
+            ("DELETE", "/items/{id}"),
+            ("DELETE", "/items/{id}/notes/{key}"),
+            ("DELETE", "/edges"),
+            ("DELETE", "/edges/{edge}"),
+            ("POST", "/bulk/items/remove"),
+            ("POST", "/projects"),
+            ("PATCH", "/projects/{slug}"),
+            ("PATCH", "/projects/{slug}/settings"),
+            ("GET", "/keys"),
+            ("POST", "/keys"),
+            ("POST", "/keys/{key}/rotate"),
+            ("DELETE", "/keys/{key}"),
+            ("GET", "/export"),
+            ("POST", "/import"),
+        ],
+    ),
+];
+
+/// The least profile that may do an operation: whoever reads needs none but the first.
+pub(crate) fn least((method, path): &Operation) -> Profile {
+    let named = |(_, operations): &&(Profile, &[(&str, &str)])| operations.contains(&(method, path));
+    match LEAST.iter().find(named) {
+        Some((profile, _)) => *profile,
+        None if method == "GET" => Profile::Viewer,
+        None => panic!("{method} {path}: say who may do it"),
+    }
+}
 
 /// The operations of the document that nothing above asks for.
 fn left_out() -> BTreeSet<Operation> {

@@ -45,9 +45,10 @@ const NOWHERE: &str = "00000000-0000-7000-8000-000000000001";
 const NO_ULID: &str = "01JZK3V5Q8X4R2M7N9P6T1B0CD";
 
 /// The words for what is named, and what never was of the kind. `OWN` is an item of the caller's own.
-pub(crate) const WORDS: [(&str, &str); 8] = [
+pub(crate) const WORDS: [(&str, &str); 9] = [
     ("TASK", NOWHERE),
     ("EDGE", NOWHERE),
+    ("NOTE", NOWHERE),
     ("QUESTION", NO_ULID),
     ("ENTRY", NO_ULID),
     ("RUN", NO_ULID),

@@ -1,6 +1,7 @@
 //! P2: a stale holder never writes.
 //!
-//! A holder sleeps past its lease; a successor claims the item and, in half the cases, releases it again. Then the holder
+//! A holder sleeps past its lease, and the server it claimed by is killed and started again meanwhile; a successor claims the
+//! item and, in half the cases, releases it again. Then the holder
 //! tries every write it has, on the MCP surface, over HTTP at each of two servers and on the command line, with the fence it was
 //! given. Each is answered as a lost claim and not a row changes. Planted bugs it catches: the fence is not looked at when a note is
 //! written, or an edge.
@@ -8,6 +9,7 @@
 use std::process::Command;
 use std::time::Duration;
 
+use docket_tests::mcp::Server;
 use docket_tests::program::docket;
 use serde_json::{Value, json};
 
@@ -19,15 +21,17 @@ fn experiment(place: fn(Option<&'static str>) -> Place, plant: Option<&'static s
         let place = place(plant);
         let [item, other]: [String; 2] = place.items(2).try_into().expect("two items");
         let target = Target::prepare(&place, &item, &other);
-        let server = place.server();
-        let claim = |who: &str| {
+        let claim = |server: &Server, who: &str| {
             let arguments =
                 json!({ "actor": actor(who), "requestId": request(), "claims": [{ "itemId": item, "ttlSeconds": 1 }] });
             server.ok("claim_item", arguments)["claimResults"][0].clone()
         };
-        let stale = claim("ann")["fence"].as_u64().expect("a fence");
+        let first = place.server();
+        let stale = claim(&first, "ann")["fence"].as_u64().expect("a fence");
+        first.kill();
         std::thread::sleep(Duration::from_millis(1100));
-        assert_eq!(claim("bob")["outcome"], json!("success"));
+        let server = place.server();
+        assert_eq!(claim(&server, "bob")["outcome"], json!("success"));
         if released {
             server.ok(
                 "claim_item",
@@ -49,6 +53,7 @@ fn experiment(place: fn(Option<&'static str>) -> Place, plant: Option<&'static s
             "update",
         );
         on_the_command_line(&place, &item, &other, stale);
+        around_the_item(&place, &item, &other, stale);
         on_the_native_surface(&place, &item, &other, stale);
         over_http(&place, &target, stale);
         let after = place.read();
@@ -84,6 +89,41 @@ fn on_the_command_line(place: &Place, item: &str, other: &str, fence: u64) {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(5), "{arguments:?}: {said}");
         assert!(said.contains("claim_lost"), "{arguments:?}: {said}");
+    }
+}
+
+/// The writes of the task-orchestrator's surface that touch more than one row of the item.
+fn around_the_item(place: &Place, item: &str, other: &str, fence: u64) {
+    let server = place.server();
+    let edge = json!({ "fromItemId": item, "toItemId": other });
+    let writes = [
+        ("complete_tree", json!({ "itemIds": [item] })),
+        ("complete_tree", json!({ "rootId": item, "trigger": "cancel" })),
+        ("manage_notes", json!({ "operation": "delete", "itemId": item })),
+        ("manage_notes", json!({ "operation": "delete", "itemId": item, "key": "late" })),
+        ("manage_dependencies", json!({ "operation": "create", "dependencies": [edge], "fenceOf": item })),
+        (
+            "manage_dependencies",
+            json!({ "operation": "create", "pattern": "fan-in", "sources": [other], "target": item, "fenceOf": item }),
+        ),
+        (
+            "manage_dependencies",
+            json!({ "operation": "delete", "fromItemId": item, "toItemId": other, "fenceOf": item }),
+        ),
+        (
+            "manage_dependencies",
+            json!({ "operation": "delete", "fromItemId": item, "deleteAll": true, "fenceOf": item }),
+        ),
+    ];
+    for (tool, mut arguments) in writes {
+        arguments["actor"] = actor("ann");
+        arguments["fence"] = json!(fence);
+        let said = arguments.to_string();
+        lost(&server.err(tool, arguments), &said);
+    }
+    for recursive in [false, true] {
+        let delete = json!({ "operation": "delete", "ids": [item], "recursive": recursive, "fence": fence, "actor": actor("ann") });
+        lost(&server.ok("manage_items", delete)["failures"][0], "delete");
     }
 }
 

@@ -92,7 +92,8 @@ fn what_the_operator_does_not_allow_does_not_run() {
     assert!(refused.to_string().contains("not approved"), "{refused}");
     assert!(!repository.path().join("made").exists(), "nothing ran");
     // A person who did not write it lets it run, as it is.
-    repository.docket_json(&["check", "approve", FIRST]);
+    let read = repository.docket_json(&["check", "list", FIRST])["version"].to_string();
+    repository.docket_json(&["check", "approve", FIRST, "--if-version", &read]);
     let run = agent.ok("run_checks", json!({ "id": task, "only": [1] }));
     assert_eq!(text(&run["checks"][1]["desc"]), "not allowed");
     assert!(repository.path().join("made").exists(), "it ran");

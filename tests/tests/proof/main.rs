@@ -5,10 +5,12 @@
 mod cairn;
 mod crew;
 mod database;
+mod mended;
 mod native;
 mod rules;
 mod sandbox;
 mod served;
+mod slow;
 mod worktrees;
 
 use docket_tests::mcp::Server;

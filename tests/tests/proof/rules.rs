@@ -54,6 +54,24 @@ fn reads_change_nothing_and_every_write_leaves_one_entry() {
     grows_by("a close whose checks had passed", 1);
 }
 
+/// Where it differs: what a close runs is an entry of its own, and a sign of life is none.
+#[test]
+fn a_close_that_runs_checks_leaves_an_entry_for_them_and_a_heartbeat_none() {
+    let repository = Repository::new("\"all\"");
+    repository.write("state", "fixed\n");
+    let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+    let task = checked(&agent, "one", json!([{ "desc": "a", "cmd": "sh check.sh" }]));
+    let begin = json!({ "task": task, "expected_actor": "agent:ann", "idempotency_key": "k-1" });
+    let session = text(&agent.ok("begin", begin)["id"]);
+    agent.ok("heartbeat", json!({ "session": session, "progress": "looking" }));
+    agent.ok("heartbeat", json!({ "session": session }));
+    let closed = agent.ok("transition", json!({ "id": task, "to": "done" }));
+    let told = provenance(&closed);
+    assert_eq!((told[0].as_str(), told.len()), ("created", 4), "{told:?}");
+    assert!(told[1].starts_with("began session"), "{told:?}");
+    assert_eq!(told[2..], ["ran checks", "transitioned to done"], "{told:?}");
+}
+
 #[test]
 fn closing_runs_what_has_not_passed_and_nothing_twice() {
     let repository = Repository::new("\"all\"");

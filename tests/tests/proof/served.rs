@@ -15,9 +15,9 @@ const AGENTS: usize = 10;
 /// Long enough for any machine: what is waited for comes or does not.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A repository with a preset, whose runner serves every work tree.
-fn desk(preset: &str) -> Repository {
-    let repository = Repository::new("\"all\"");
+/// A repository with a preset, whose runner serves every work tree, and whose database is a file or on a server of its own.
+fn desk(preset: &str, on_server: bool) -> Repository {
+    let repository = if on_server { Repository::on_server("\"all\"") } else { Repository::new("\"all\"") };
     let rules = format!(
         "[project]\nslug = \"proof\"\npreset = \"{preset}\"\n[runner]\nallow = \"all\"\nworktrees = true\njobs = 4\n"
     );
@@ -51,14 +51,23 @@ fn patiently(mut call: impl FnMut() -> docket_tests::mcp::Answer) -> docket_test
 
 #[test]
 fn ten_agents_over_http_work_in_parallel_and_a_reviewer_closes_what_is_shown() {
-    let repository = desk("cairn");
+    in_parallel_and_closed(false);
+}
+
+#[test]
+fn on_a_server_they_work_in_parallel_too() {
+    in_parallel_and_closed(true);
+}
+
+fn in_parallel_and_closed(on_server: bool) {
+    let repository = desk("cairn", on_server);
     let planner = repository.server(repository.path(), "cairn", "human:planner", None);
     let check = json!([{ "desc": "it is fixed", "cmd": "sh check.sh" }]);
     let tasks: Vec<String> =
         (0..AGENTS).map(|number| checked(&planner, &format!("part {number}"), check.clone())).collect();
     drop(planner);
     let places = worktrees(&repository);
-    let web = Web::on(&repository.database(), |_| {});
+    let web = Web::serving(&repository.word(), repository.path(), |_| {});
     let _runner = Runner::beside(&web);
     let web = &web;
     std::thread::scope(|scope| {
@@ -116,11 +125,20 @@ fn until(web: &Web, task: &str, wanted: &str) {
 
 #[test]
 fn ten_agents_over_http_complete_tasks_that_close_when_they_are_shown() {
-    let repository = desk("execution");
+    complete_and_shown(false);
+}
+
+#[test]
+fn on_a_server_they_complete_tasks_too() {
+    complete_and_shown(true);
+}
+
+fn complete_and_shown(on_server: bool) {
+    let repository = desk("execution", on_server);
     // The project is made with the rules of the file.
     drop(repository.server(repository.path(), "execution", "human:planner", None));
     let places = worktrees(&repository);
-    let web = Web::on(&repository.database(), |_| {});
+    let web = Web::serving(&repository.word(), repository.path(), |_| {});
     let _runner = Runner::beside(&web);
     let web = &web;
     for number in 0..AGENTS {

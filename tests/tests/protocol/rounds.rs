@@ -14,6 +14,9 @@ pub(crate) struct Client<'w> {
     pub(crate) surface: &'static str,
     pub(crate) bearer: Option<String>,
     pub(crate) capabilities: Value,
+    /// Who is said to act, and the project that is meant, where the requests say so.
+    pub(crate) actor: Option<&'static str>,
+    pub(crate) project: Option<&'static str>,
 }
 
 /// What came back from a call: an answer, or a form with its state.
@@ -72,7 +75,8 @@ pub(crate) fn accept(content: Value) -> Value {
 
 impl<'w> Client<'w> {
     pub(crate) fn of(web: &'w Web) -> Self {
-        Self { web, surface: "docket", bearer: None, capabilities: json!({ "elicitation": { "form": {} } }) }
+        let capabilities = json!({ "elicitation": { "form": {} } });
+        Self { web, surface: "docket", bearer: None, capabilities, actor: None, project: None }
     }
 
     fn send(&self, tool: &str, arguments: &Value, back: &Value) -> Value {
@@ -87,7 +91,9 @@ impl<'w> Client<'w> {
         if let Some(bearer) = &self.bearer {
             headers.push(("authorization", bearer));
         }
-        let path = format!("/mcp/{}", self.surface);
+        headers.extend(self.actor.map(|actor| ("x-docket-actor", actor)));
+        let query = self.project.map(|project| format!("?project={project}")).unwrap_or_default();
+        let path = format!("/mcp/{}{query}", self.surface);
         self.web.to("POST", &path, &headers, Some(message.to_string().as_bytes())).json()
     }
 
@@ -313,6 +319,32 @@ fn a_state_counts_for_its_caller_its_tool_and_its_arguments_alone() {
     assert_eq!(client.question(&key).0, json!("open"), "nothing has come of any of it");
     // Names may stand in another order, and it is the same call.
     let told = client.call("ask", &json!({ "question": "Which?", "id": key }), &back(&state, blue)).answer();
+    assert_eq!(told["trusted"]["state"], json!("answered"), "{told}");
+}
+
+/// One caller may speak for several actors and about several projects: what a person was shown for one counts for no other.
+#[test]
+fn a_state_counts_for_its_actor_and_its_project_alone() {
+    let folder = folder(&[]);
+    for (project, prefix) in [("mine", "MINE"), ("other", "OTHER")] {
+        run(folder.path(), &["project", "set", project, "--prefix", prefix]);
+    }
+    let web = serve(folder.path());
+    let of = |actor, project| Client { actor, project, ..Client::of(&web) };
+    let (painter, mine) = (Some("subagent:painter"), Some("mine"));
+    let client = of(painter, mine);
+    let key = client.item();
+    let arguments = json!({ "id": key, "question": "Which?" });
+    let (_, state) = client.first("ask", &arguments).form();
+    let blue = back(&state, accept(json!({ "answer": "Blue" })));
+    for (actor, project) in
+        [(Some("subagent:other"), mine), (Some("user:painter"), mine), (None, mine), (painter, Some("other"))]
+    {
+        let answer = of(actor, project).send("ask", &arguments, &blue);
+        assert_eq!(answer["error"]["code"], json!(-32602), "{actor:?} {project:?}: {answer}");
+    }
+    assert_eq!(client.question(&key).0, json!("open"), "nothing has come of any of it");
+    let told = client.call("ask", &arguments, &blue).answer();
     assert_eq!(told["trusted"]["state"], json!("answered"), "{told}");
 }
 

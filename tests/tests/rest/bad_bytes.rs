@@ -1,6 +1,7 @@
 //! Bytes that no decent client sends: slow ones, too many, the wrong name, two lengths. After each the server lives.
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use docket_tests::web::{Web, parse};
@@ -110,6 +111,72 @@ fn what_is_no_http_is_refused() {
     let answers = String::from_utf8_lossy(&web.raw(two.as_bytes())).into_owned();
     assert!(answers.find("ok\n") < answers.find("ready\n"), "{answers}");
     assert_eq!(web.get("/items").with(200)["total"], json!(0));
+}
+
+/// What the slow ones send: a byte in each round, never to the end of a head.
+const TRICKLE: &[u8] =
+    b"GET /api/v1/items HTTP/1.1\r\nhost: localhost\r\nx-a: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+/// How many of them there are.
+const TRICKLERS: usize = 1000;
+/// In how many seconds a head must have come.
+const HEAD_SECONDS: u64 = 4;
+
+/// A slowloris: a byte a second on each of a thousand connections. That something comes again and again keeps none of them, and
+/// whoever asks meanwhile waits for nobody.
+#[test]
+fn a_head_that_trickles_in_is_cut_off_and_holds_nobody_up() {
+    let web = Web::start_with(&format!("[server]\nheader_timeout_seconds = {HEAD_SECONDS}\n"), |_| {});
+    web.get("/items").with(200);
+    let mut slow: Vec<_> = (0..TRICKLERS)
+        .map(|_| {
+            let stream = web.connect();
+            stream.set_nonblocking(true).expect("it does not wait");
+            (stream, Instant::now(), None)
+        })
+        .collect();
+    let mut waits = Vec::new();
+    for byte in TRICKLE.chunks(1) {
+        let round = Instant::now();
+        for (stream, opened, lasted) in slow.iter_mut().filter(|(_, _, lasted)| lasted.is_none()) {
+            // What a closed connection is told it takes once: the second time it fails, and reading tells at once.
+            let gone = stream.write_all(byte).is_err() || !is_open(stream);
+            *lasted = gone.then(|| opened.elapsed());
+        }
+        if slow.iter().all(|(_, _, lasted)| lasted.is_some()) {
+            break;
+        }
+        while round.elapsed() < Duration::from_secs(1) {
+            let begun = Instant::now();
+            web.get("/items").with(200);
+            waits.push(begun.elapsed());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    let allowed = Duration::from_secs(HEAD_SECONDS)..Duration::from_secs(HEAD_SECONDS + 4);
+    for (_, _, lasted) in &slow {
+        let lasted = lasted.expect("a byte a second keeps a connection open for ever");
+        assert!(allowed.contains(&lasted), "a connection was open for {lasted:?}");
+    }
+    waits.sort();
+    let p99 = waits[waits.len() * 99 / 100];
+    assert!(
+        waits.len() > 100 && p99 < Duration::from_millis(200),
+        "of {} one in a hundred waited {p99:?}",
+        waits.len()
+    );
+}
+
+/// Whether the other end has not closed.
+fn is_open(stream: &mut TcpStream) -> bool {
+    let mut rest = [0; 512];
+    loop {
+        match stream.read(&mut rest) {
+            Ok(0) => return false,
+            // It may say why it closes.
+            Ok(_) => {}
+            Err(error) => return error.kind() == std::io::ErrorKind::WouldBlock,
+        }
+    }
 }
 
 #[test]

@@ -131,11 +131,18 @@ fn letting_a_command_run_takes_another_person() {
     let as_agent = [("authorization", other.as_str()), ("x-docket-actor", "subagent:bot")];
     let by_agent = web.send("POST", "/items/WEB-1/checks/approve", &as_agent, Some(b"{}"));
     assert_eq!(by_agent.reason(403), "check_not_approved");
-    let approved = approve(&other, &json!({"only": [1]})).with(200);
+    // Nobody lets run what was not read.
+    let unread = approve(&other, &json!({"only": [1]}));
+    assert_eq!((unread.reason(422).as_str(), &unread.json()["error"]["field"]), ("missing_field", &json!("version")));
+    let version = set["version"].to_string();
+    let other_version = [("authorization", other.as_str()), ("if-match", version.as_str())];
+    let differ = web.send("POST", "/items/WEB-1/checks/approve", &other_version, Some(b"{\"version\": 99}"));
+    assert_eq!(differ.reason(422), "bad_value");
+    assert_eq!(approve(&other, &json!({"only": [1], "version": 99})).reason(409), "version_mismatch");
+    let approved = approve(&other, &json!({"only": [1], "version": set["version"]})).with(200);
     let may_run = |shown: &Value| json!([shown["checks"][0]["mayRun"], shown["checks"][1]["mayRun"]]);
     assert_eq!(may_run(&approved), json!([false, true]));
     // What was read and has changed since is not what is let run.
-    let version = set["version"].to_string();
     let late = [("authorization", other.as_str()), ("if-match", version.as_str())];
     assert_eq!(web.send("POST", "/items/WEB-1/checks/approve", &late, Some(b"{}")).reason(412), "version_mismatch");
     // An edit voids it; what says the same keeps it.

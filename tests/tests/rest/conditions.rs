@@ -76,3 +76,46 @@ fn a_retry_takes_effect_once_and_answers_the_same() {
     assert_eq!(create(&again, "k-3", "Once").with(201), answers[0]);
     assert_eq!(again.get("/items").with(200)["total"], total);
 }
+
+/// Whoever sends a condition believes that it is kept: where it is not, nothing is done.
+#[test]
+fn a_condition_that_nobody_looks_at_is_refused() {
+    let web = Web::start();
+    let item = web.item("One");
+    let document = web.get("/openapi.json").with(200);
+    let path = format!("/items/{item}");
+    web.json("PUT", &format!("{path}/notes/plan"), &json!({"body": "First"})).with(200);
+    let made = web.post(
+        &format!("{path}/links"),
+        &json!({"links": [{"kind": "pr", "ref": "7", "url": "https://example.com/pull/7"}]}),
+    );
+    let link = made.with(201)["links"][0].as_str().expect("a link").to_owned();
+    let events = web.get("/events?limit=200").with(200)["events"].clone();
+    for (method, route, path, body) in [
+        ("PUT", "/items/{id}/notes/{key}", format!("{path}/notes/plan"), json!({"body": "Other"})),
+        ("DELETE", "/items/{id}/notes/{key}", format!("{path}/notes/plan"), json!(null)),
+        ("PUT", "/items/{id}/claim", format!("{path}/claim"), json!({})),
+        ("DELETE", "/items/{id}/claim", format!("{path}/claim"), json!(null)),
+        ("POST", "/items/{id}/comments", format!("{path}/comments"), json!({"comment": "Said"})),
+        ("POST", "/items/{id}/links", format!("{path}/links"), json!({"links": []})),
+        ("DELETE", "/links/{link}", format!("/links/{link}"), json!(null)),
+        ("POST", "/items", "/items".to_owned(), json!({"title": "Two"})),
+        ("POST", "/queue/claim", "/queue/claim".to_owned(), json!({})),
+    ] {
+        let bytes = body.to_string();
+        let body = (!body.is_null()).then_some(bytes.as_bytes());
+        for condition in ["\"1\"", "*", "nonsense"] {
+            let refused = web.send(method, &path, &[("if-match", condition)], body);
+            assert_eq!(refused.reason(422), "unknown_field", "{method} {path}");
+            assert_eq!(refused.error(422)["field"], json!("If-Match"), "{method} {path}");
+        }
+        let operation = &document["paths"][route][method.to_lowercase()];
+        assert!(operation["summary"].is_string(), "{method} {route} is not described");
+        assert!(operation["responses"]["412"].is_null(), "{method} {route} has no condition");
+    }
+    assert_eq!(web.get("/events?limit=200").with(200)["events"], events, "something was done");
+    // What takes one says so.
+    let patch = &document["paths"]["/items/{id}"]["patch"];
+    assert!(patch["responses"]["412"].is_object(), "{patch}");
+    web.send("GET", &path, &[("if-match", "\"1\"")], None).with(200);
+}

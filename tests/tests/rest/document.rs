@@ -318,3 +318,42 @@ fn fits(document: &Value, schema: &Value, value: &Value, at: &str) {
         Value::Bool(_) | Value::Number(_) => {}
     }
 }
+
+/// What agents read by MCP, people read as pages.
+#[test]
+fn how_agents_work_here_and_what_is_stable_are_pages() {
+    let web = Web::start();
+    let markdown = |uri: &str| {
+        let message =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": uri}}).to_string();
+        let headers = [("accept", "application/json, text/event-stream")];
+        let read = web.to("POST", "/mcp/foresttasks", &headers, Some(message.as_bytes())).with(200);
+        read["result"]["contents"][0]["text"].as_str().expect("a text").to_owned()
+    };
+    for (path, uri) in
+        [("/docs/agent-workflow", "foresttasks://workflow"), ("/docs/stability", "foresttasks://stability")]
+    {
+        let page = web.to("GET", path, &[], None);
+        assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+        assert!(page.header("content-security-policy").contains("default-src 'none'"));
+        let html = String::from_utf8(page.body).expect("text");
+        assert!(!html.contains("http://") && !html.contains("https://"), "{path} names another place");
+        assert!(html.contains("<link rel=\"stylesheet\" href=\"/docs/page.css\">"), "{html}");
+        // The same text: every heading of it is one of the page, and nothing of the Markdown is left over.
+        let titles: Vec<String> = markdown(uri)
+            .lines()
+            .filter_map(|line| line.strip_prefix("## ").map(|title| format!("<h2>{title}</h2>")))
+            .collect();
+        assert!(titles.len() >= 1, "{uri}");
+        for title in titles {
+            assert!(html.contains(&title), "{path} has no {title}");
+        }
+        assert!(
+            !html.contains("\n## ") && !html.contains("**") && !html.contains("| ---") && !html.contains('`'),
+            "{html}"
+        );
+    }
+    assert_eq!(web.to("GET", "/docs/nothing", &[], None).status, 404);
+    let reference = String::from_utf8(web.to("GET", "/docs", &[], None).body).expect("text");
+    assert!(reference.contains("/docs/agent-workflow") && reference.contains("/docs/stability"), "{reference}");
+}

@@ -81,3 +81,43 @@ fn a_later_read_says_only_what_changed() {
     web.send("PUT", "/items/DEFA-2/claim", &[("x-docket-actor", "user:ann")], None).with(200);
     assert_eq!(since(&token(&held))["unchanged"], json!(true));
 }
+
+#[test]
+fn what_other_work_made_redundant_is_told_with_why() {
+    let web = standard();
+    for title in ["Replacement", "Moot", "Canonical", "Copy"] {
+        web.item(title);
+    }
+    web.post("/edges", &json!({"from": "DEFA-1", "to": "DEFA-2", "kind": "supersedes"})).with(201);
+    web.post("/edges", &json!({"from": "DEFA-4", "to": "DEFA-3", "kind": "duplicate-of"})).with(201);
+    let guard = |key: &str| web.get(&format!("/items/{key}/dossier")).with(200)["guard"].clone();
+    let moot = guard("DEFA-2");
+    let told = (&moot["superseded"], &moot["duplicate"], &moot["obstacles"]);
+    assert_eq!(told, (&json!(false), &json!(false), &Value::Null), "nothing has shipped");
+    for status in ["in_progress", "in_review"] {
+        web.post("/items/DEFA-1/transitions", &json!({"status": status})).with(200);
+    }
+    let moot = guard("DEFA-2");
+    assert_eq!((&moot["superseded"], &moot["duplicate"]), (&json!(true), &json!(false)), "{moot}");
+    assert_eq!(moot["obstacles"][0]["reason"], json!("superseded-by"), "{moot}");
+    let copy = guard("DEFA-4");
+    assert_eq!((&copy["superseded"], &copy["duplicate"]), (&json!(false), &json!(true)), "{copy}");
+    assert_eq!(copy["obstacles"][0]["reason"], json!("duplicate-of"), "{copy}");
+    web.post("/items/DEFA-3/transitions", &json!({"trigger": "cancel"})).with(200);
+    assert_eq!(guard("DEFA-4")["duplicate"], json!(false));
+}
+
+#[test]
+fn a_status_that_there_is_not_is_a_slip_and_no_empty_list() {
+    let web = standard();
+    web.item("word");
+    for path in ["/items?status=in_progres", "/items?q=word&status=in_progres"] {
+        let refused = web.get(path).error(422);
+        assert_eq!((&refused["field"], &refused["reason"]), (&json!("status"), &json!("unknown_value")), "{refused}");
+        assert!(
+            refused["message"].as_str().is_some_and(|said| said.contains("did you mean \"in_progress\"")),
+            "{refused}"
+        );
+    }
+    assert_eq!(web.get("/items?status=in_progress").with(200)["total"], json!(0));
+}

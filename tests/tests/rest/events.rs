@@ -104,6 +104,7 @@ fn a_reader_that_does_not_read_is_let_go_and_harms_nobody() {
     loop {
         let metrics = String::from_utf8(web.to("GET", "/metrics", &[], None).body).expect("text");
         if metrics.contains("docket_http_event_streams 1\n") {
+            assert!(metrics.contains("docket_http_streams_lagged_total 1\n"), "nobody counted it:\n{metrics}");
             break;
         }
         assert!(begun.elapsed() < Duration::from_secs(20), "the idle stream is still there:\n{metrics}");

@@ -150,12 +150,22 @@ fn streams_of_mcp_and_long_polls_end_too() {
             web.send("GET", "/events?waitMs=20000", &[("authorization", &key)], None).with(200);
             begun.elapsed()
         });
-        // Both are well under way.
+        let waiting = scope.spawn(|| {
+            let begun = Instant::now();
+            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": { "name": "wait", "arguments": { "timeoutMs": 20_000 } } });
+            let headers = [("authorization", key.as_str()), ("accept", "application/json, text/event-stream")];
+            let reply = web.to("POST", "/mcp/docket", &headers, Some(call.to_string().as_bytes()));
+            assert_eq!(reply.reason(401), "bad_credential");
+            begun.elapsed()
+        });
+        // All are well under way.
         std::thread::sleep(Duration::from_millis(500));
         place.run(&["key", "revoke", "short"]);
         let begun = Instant::now();
         stream.read_to_end(&mut told).expect("it ends");
         assert!(begun.elapsed() < SOON, "the stream goes on");
         assert!(polling.join().expect("an answer") < SOON, "the long poll goes on");
+        assert!(waiting.join().expect("an answer") < SOON, "the call goes on");
     });
 }

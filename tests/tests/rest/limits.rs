@@ -139,8 +139,37 @@ fn health_readiness_and_counts() {
         "docket_ready 1",
         "docket_http_requests_total{route=\"/api/v1/items\",method=\"GET\",status=\"200\"} 4",
         "docket_http_requests_total{route=\"none\",method=\"GET\",status=\"404\"} 1",
-        "docket_http_requests_in_flight 1",
+        "docket_http_requests_in_flight 0",
     ] {
         assert!(metrics.lines().any(|found| found == line), "no {line} in\n{metrics}");
     }
+}
+
+/// Whoever looks after a server wants to know most how it does when nobody else gets a place.
+#[test]
+fn counts_are_told_when_there_is_no_place_left_and_to_whoever_has_called_too_often() {
+    let (folder, database) = database();
+    let toml = "[server]\nin_flight = 1\n[limits]\nburst = 3\nper_second = 1\n";
+    std::fs::write(folder.path().join("docket.toml"), toml).expect("docket.toml");
+    let viewer = key(&database, &["--profile", "worker"]);
+    let web = Web::on(&database, |_| {});
+    assert_eq!(web.to("GET", "/metrics", &[], None).reason(401), "credential_missing");
+    let shown = [("authorization", viewer.as_str())];
+    // Its body never comes: it has the only place.
+    let mut half = web.connect();
+    let start = format!(
+        "POST /api/v1/items HTTP/1.1\r\nhost: {}\r\nauthorization: {viewer}\r\ncontent-type: application/json\r\n\
+         content-length: 16\r\n\r\n{{\"title\"",
+        web.address
+    );
+    half.write_all(start.as_bytes()).expect("sent");
+    std::thread::sleep(Duration::from_millis(300));
+    let counts = || String::from_utf8(web.to("GET", "/metrics", &shown, None).body).expect("text");
+    assert_eq!(web.send("GET", "/items", &shown, None).reason(503), "overloaded");
+    assert!(counts().contains("docket_http_requests_in_flight 1\n"), "{}", counts());
+    while web.send("GET", "/items", &shown, None).status != 429 {}
+    for _ in 0..5 {
+        assert!(counts().contains("docket_http_requests_in_flight 1\n"), "{}", counts());
+    }
+    drop(half);
 }

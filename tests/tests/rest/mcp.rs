@@ -25,7 +25,10 @@ fn clients_of_each_revision_are_served() {
             "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}});
         let opened = rpc(&web, "/mcp/task-orchestrator", &[], &hello);
         assert_eq!(opened.with(200)["result"]["protocolVersion"], json!(revision));
-        assert_eq!(opened.header("mcp-session-id"), "", "no session is made");
+        // No session is made: the name that is given is one of nothing, and is needed for nothing but to take calls back.
+        let (given, again) = (opened, rpc(&web, "/mcp/task-orchestrator", &[], &hello));
+        assert!(uuid::Uuid::parse_str(given.header("mcp-session-id")).is_ok(), "{given:?}");
+        assert_ne!(given.header("mcp-session-id"), again.header("mcp-session-id"));
         let version = [("mcp-protocol-version", revision)];
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         assert_eq!(rpc(&web, "/mcp/task-orchestrator", &version, &ready).status, 202);
@@ -239,4 +242,62 @@ fn whoever_hangs_up_is_handed_nothing_and_progress_is_told() {
     let text = String::from_utf8_lossy(&answer.body).into_owned();
     assert!(text.contains("notifications/progress") && text.contains("\"p1\""), "{text}");
     assert!(text.contains("\"result\""), "{text}");
+}
+
+/// A greeting; returns the name that the client was given.
+fn greeted(web: &Web) -> String {
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}});
+    rpc(web, "/mcp/task-orchestrator", &[], &hello).header("mcp-session-id").to_owned()
+}
+
+/// Clients that shake hands give a call up by a message, and leave its connection open.
+#[test]
+fn a_call_is_taken_back_by_whoever_made_it_and_by_nobody_else() {
+    let web = Web::start();
+    let (mine, others) = (greeted(&web), greeted(&web));
+    let take_back = |name: Option<&str>, id: u64| {
+        let message = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+        let name = name.map(|name| ("mcp-session-id", name));
+        let headers: Vec<_> = name.into_iter().chain([("mcp-protocol-version", "2025-11-25")]).collect();
+        assert_eq!(rpc(&web, "/mcp/task-orchestrator", &headers, &message).status, 202);
+    };
+    for (id, token) in [(7, None), (8, Some("p"))] {
+        let mut message = call(
+            "claim_item",
+            &json!({"claims": [{"selector": {"waitMs": 30_000}}], "requestId": uuid::Uuid::new_v4(), "actor": {"id": "gone", "kind": "subagent"}}),
+        );
+        message["id"] = json!(id);
+        if let Some(token) = token {
+            message["params"]["_meta"] = json!({ "progressToken": token });
+        }
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                let headers = [("mcp-session-id", mine.as_str()), ("mcp-protocol-version", "2025-11-25")];
+                let begun = Instant::now();
+                (rpc(&web, "/mcp/task-orchestrator", &headers, &message), begun.elapsed())
+            });
+            std::thread::sleep(Duration::from_millis(400));
+            // The same id, of another client and of one that shows no name; and another id.
+            take_back(Some(&others), id);
+            take_back(None, id);
+            take_back(Some(&mine), id + 100);
+            std::thread::sleep(Duration::from_millis(400));
+            assert!(!waiter.is_finished(), "a call was taken back by somebody else");
+            take_back(Some(&mine), id);
+            let (answer, took) = waiter.join().expect("an answer");
+            assert!(took < Duration::from_secs(5), "it went on for {took:?}");
+            let said = String::from_utf8_lossy(&answer.body).into_owned();
+            assert!(!said.contains("result") && !said.contains("error"), "{} {said}", answer.status);
+        });
+        let item = web.item("Not for the gone");
+        std::thread::sleep(Duration::from_millis(300));
+        let shown = web.get(&format!("/items/{item}")).with(200);
+        assert!(shown.get("claim").is_none(), "it was handed to somebody who gave up: {shown}");
+        web.delete(&format!("/items/{item}"));
+    }
+    // What has ended is not known any more, and its id may be used again.
+    let list = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list"});
+    let headers = [("mcp-session-id", mine.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    rpc(&web, "/mcp/task-orchestrator", &headers, &list).with(200);
 }

@@ -143,6 +143,21 @@ fn a_session_resumes_with_what_moved_meanwhile() {
 }
 
 #[test]
+fn a_resumed_session_tells_the_last_fifty_moves_where_nothing_is_said() {
+    let world = World::new();
+    let id = world.item("t");
+    for _ in 0..26 {
+        let both = json!([{ "itemId": id, "trigger": "block" }, { "itemId": id, "trigger": "resume" }]);
+        assert_eq!(world.ok("advance_item", json!({ "transitions": both }))["summary"]["succeeded"], 2);
+    }
+    let told = |arguments: Value| {
+        world.ok("get_context", arguments)["recentTransitions"].as_array().map(Vec::len).expect("transitions")
+    };
+    assert_eq!(told(json!({ "since": "2020-01-01T00:00:00Z" })), 50);
+    assert_eq!(told(json!({ "since": "2020-01-01T00:00:00Z", "limit": 200 })), 52);
+}
+
+#[test]
 fn a_list_that_is_cut_says_so() {
     let world = World::new();
     let fill = |role: &str, count: usize| {

@@ -141,6 +141,13 @@ fn batches_have_an_end() {
     let world = World::new();
     let id = world.item("t");
     let many = |value: Value| vec![value; 201];
+    let four = |value: Value, more: usize| vec![value; 800 + more];
+    let pattern = |more: Value| {
+        let mut arguments = json!({ "operation": "create" });
+        arguments.as_object_mut().expect("fields").extend(more.as_object().expect("fields").clone());
+        arguments
+    };
+    let tree = |field: &str| json!({ "root": { "title": "t" }, field: four(json!({}), 1) });
     for (tool, arguments, field) in [
         ("manage_items", json!({ "operation": "create", "items": many(json!({ "title": "t" })) }), "items"),
         ("manage_items", json!({ "operation": "delete", "ids": many(json!(id)) }), "ids"),
@@ -153,10 +160,31 @@ fn batches_have_an_end() {
             json!({ "root": { "title": "t" }, "children": (0..200).map(|n| json!({ "ref": n.to_string(), "title": "t" })).collect::<Vec<_>>() }),
             "children",
         ),
+        ("create_work_tree", tree("deps"), "deps"),
+        ("create_work_tree", tree("notes"), "notes"),
+        ("manage_dependencies", pattern(json!({ "dependencies": four(json!({}), 1) })), "dependencies"),
+        (
+            "manage_dependencies",
+            pattern(json!({ "pattern": "fan-out", "source": id, "targets": four(json!(id), 1) })),
+            "targets",
+        ),
+        (
+            "manage_dependencies",
+            pattern(json!({ "pattern": "fan-in", "target": id, "sources": four(json!(id), 1) })),
+            "sources",
+        ),
+        ("manage_dependencies", pattern(json!({ "pattern": "linear", "itemIds": four(json!(id), 1) })), "itemIds"),
     ] {
         let error = world.err(tool, arguments);
         assert_eq!((&error["reason"], &error["field"]), (&json!("batch_too_large"), &json!(field)), "{tool}");
     }
+    let just = pattern(json!({ "pattern": "fan-out", "source": id, "targets": four(json!(id), 0) }));
+    let answer = world.ok("manage_dependencies", just);
+    assert_eq!(
+        (&answer["failed"], &answer["failures"][0]["index"]),
+        (&json!(800), &json!(0)),
+        "not too many, but wrong"
+    );
     let items: Vec<Value> =
         (0..200).map(|n| json!({ "title": if n == 99 { String::new() } else { format!("item {n}") } })).collect();
     let answer = world.ok("manage_items", json!({ "operation": "create", "items": items }));

@@ -203,31 +203,54 @@ fn an_update_changes_only_what_it_names() {
     assert_eq!(item["modifiedAt"], row["modifiedAt"]);
 }
 
-#[test]
-fn null_clears_what_can_be_empty_and_a_blank_text_leaves_it() {
-    let world = World::new();
-    let full = json!({
+/// An item with something in every field that can be empty.
+fn full(world: &World) -> String {
+    world.made(json!({
         "title": "t", "description": "d", "summary": "s", "statusLabel": "l", "metadata": "m", "tags": "a", "type": "y",
-        "properties": "{\"x\":1}", "complexity": 4,
-    });
-    let id = world.made(full);
+        "properties": "{\"x\":1,\"traits\":[\"t\"]}", "complexity": 4, "touches": ["src/**"], "needs": ["port-80"],
+        "requiredCapabilities": ["rust"],
+    }))
+}
+
+#[test]
+fn null_and_a_blank_text_clear_what_can_be_empty() {
+    let world = World::new();
+    for blank in [json!(null), json!(""), json!(" \n")] {
+        let id = full(&world);
+        for field in ["description", "statusLabel", "metadata", "properties"] {
+            assert!(world.get(&id).get(field).is_some(), "{field}");
+            let answer = update(&world, json!({ "id": id, field: blank }));
+            assert_eq!(answer["updated"], 1, "{answer}");
+            assert!(world.get(&id).get(field).is_none(), "{field} is still there after {blank}");
+        }
+        assert_eq!(update(&world, json!({ "id": id, "summary": blank }))["updated"], 1);
+        assert_eq!(world.get(&id)["summary"], "", "after {blank}");
+    }
+    let id = full(&world);
+    let names = ["complexity", "tags", "type", "touches", "needs", "requiredCapabilities"];
+    for field in names {
+        assert_eq!(update(&world, json!({ "id": id, field: null }))["updated"], 1, "{field}");
+    }
+    let cleared = world.get(&id);
+    for field in names {
+        assert!(cleared.get(field).is_none_or(Value::is_null), "{field} is still there: {cleared}");
+    }
+    let properties = |item: &Value| serde_json::from_str::<Value>(&text(&item["properties"])).expect("JSON");
+    assert_eq!(properties(&cleared), json!({ "x": 1, "traits": ["t"] }), "what was not named is as it was");
+    update(&world, json!({ "id": id, "traits": null }));
+    assert_eq!(properties(&world.get(&id)), json!({ "x": 1 }));
+}
+
+#[test]
+fn null_leaves_what_every_item_has() {
+    let world = World::new();
+    let id = full(&world);
     let before = world.get(&id);
-    update(
-        &world,
-        json!({ "id": id, "description": "", "summary": "", "statusLabel": "", "metadata": " ", "properties": "" }),
-    );
-    update(&world, json!({ "id": id, "title": null, "summary": null, "priority": null, "complexity": null }));
+    let nothing = json!({ "id": id, "title": null, "priority": null, "requiresVerification": null, "fence": null });
+    assert_eq!(update(&world, nothing)["updated"], 1);
     let mut after = world.get(&id);
     after["modifiedAt"] = before["modifiedAt"].clone();
     assert_eq!(after, before);
-    update(
-        &world,
-        json!({ "id": id, "description": null, "statusLabel": null, "metadata": null, "tags": null, "type": null, "properties": null }),
-    );
-    let cleared = world.get(&id);
-    for field in ["description", "statusLabel", "metadata", "tags", "type", "properties"] {
-        assert!(cleared.get(field).is_none(), "{field} is still there");
-    }
 }
 
 #[test]

@@ -155,6 +155,36 @@ fn what_is_held_up_is_listed_with_what_holds_it_up() {
 }
 
 #[test]
+fn a_list_of_blocked_items_that_is_cut_says_so_and_goes_on() {
+    let world = World::new();
+    let fill = |count: usize, parent: Option<&str>| {
+        let items: Vec<Value> = (0..count)
+            .map(|n| json!({ "title": format!("aside {n}"), "role": "blocked", "parentId": parent }))
+            .collect();
+        let made = world.ok("manage_items", json!({ "operation": "create", "items": items }));
+        each(&made["items"], "id")
+    };
+    let mut made: Vec<String> = (0..2).flat_map(|_| fill(200, None)).collect();
+    let whole = world.ok("get_blocked_items", json!({}));
+    assert_eq!((&whole["total"], names(&whole)), (&json!(400), vec!["blockedItems", "total"]), "nothing is left out");
+    made.extend(fill(3, None));
+    let first = world.ok("get_blocked_items", json!({}));
+    assert_eq!((&first["total"], &first["truncated"]), (&json!(400), &json!(true)));
+    let rest = world.ok("get_blocked_items", json!({ "cursor": first["nextCursor"] }));
+    assert_eq!((&rest["total"], names(&rest)), (&json!(3), vec!["blockedItems", "total"]));
+    let mut listed = each(&first["blockedItems"], "itemId");
+    listed.extend(each(&rest["blockedItems"], "itemId"));
+    listed.sort();
+    made.sort();
+    assert_eq!(listed, made, "each of them once");
+    let elsewhere = json!({ "cursor": first["nextCursor"], "parentId": made[0] });
+    for arguments in [json!({ "cursor": "nonsense" }), elsewhere] {
+        assert_eq!(world.err("get_blocked_items", arguments.clone())["reason"], "bad_cursor", "{arguments}");
+    }
+    assert_eq!(world.err("get_blocked_items", json!({ "cursor": " " }))["field"], "cursor");
+}
+
+#[test]
 fn an_item_put_aside_is_listed_even_without_blockers() {
     let world = World::new();
     let (parent, done) = (world.item("parent"), world.item("done"));

@@ -93,6 +93,43 @@ fn whoever_writes_is_remembered() {
 }
 
 #[test]
+fn an_actor_for_the_whole_call_is_told_where_it_was_kept() {
+    let world = World::new();
+    let id = world.item("t");
+    let (all, own) = (subagent("for-all"), subagent("of-one"));
+    let notes = json!([{ "itemId": id, "key": "a", "role": "queue" }, { "itemId": id, "key": "b", "role": "queue", "actor": own }]);
+    let answer = world.ok("manage_notes", json!({ "operation": "upsert", "notes": notes, "actor": all }));
+    for (row, actor) in answer["notes"].as_array().expect("rows").iter().zip([&all, &own]) {
+        let stored = world.ok("query_notes", json!({ "operation": "get", "id": row["id"] }));
+        assert_eq!((&row["actor"], &row["verification"]), (actor, &stored["verification"]));
+        assert_eq!((&stored["actor"], &stored["verification"]["status"]), (actor, &json!("unchecked")));
+    }
+    let transitions = json!([{ "itemId": id, "trigger": "start" }]);
+    let row = world.ok("advance_item", json!({ "transitions": transitions, "actor": all }))["results"][0].clone();
+    assert_eq!((&row["actor"], &row["verification"]["status"]), (&all, &json!("unchecked")));
+}
+
+#[test]
+fn a_note_of_another_phase_fills_no_gate() {
+    let world = World::with_schemas();
+    let id = world.made(json!({ "title": "t", "type": "feature-task" }));
+    let answer = upsert(&world, json!([{ "itemId": id, "key": "requirements", "role": "review", "body": "x" }]));
+    let unfilled = json!({ "guidancePointer": "List what must hold", "noteProgress": { "filled": 0, "remaining": 1, "total": 1 } });
+    assert_eq!((&answer["upserted"], &answer["itemContext"][&id]), (&json!(1), &unfilled));
+    let row = world.advance(&id, "start");
+    assert_eq!((&row["applied"], &row["missingNotes"]), (&json!(false), &json!([{ "key": "requirements" }])));
+    for word in ["requirements", "review", "queue"] {
+        assert!(text(&row["error"]).contains(word), "{row}");
+    }
+    let context = world.ok("get_context", json!({ "itemId": id }));
+    assert_eq!(context["gateStatus"], json!({ "canAdvance": false, "phase": "queue", "missing": ["requirements"] }));
+    let first = &context["schema"][0];
+    assert_eq!((&first["exists"], &first["filled"]), (&json!(false), &json!(false)), "{first}");
+    world.note(&id, "requirements", "queue");
+    assert_eq!(world.advance(&id, "start")["applied"], true, "writing it for its phase puts it right");
+}
+
+#[test]
 fn bad_notes_fail_alone() {
     let world = World::new();
     let id = world.item("t");

@@ -91,6 +91,60 @@ fn blank_notes_are_made_for_all_that_a_schema_knows() {
 }
 
 #[test]
+fn root_and_children_come_with_all_that_was_said_of_them() {
+    let world = World::with_schemas();
+    let said = |title: &str| {
+        json!({
+            "title": title, "priority": "high", "summary": "in short", "description": "at length", "type": "quick", "tags": "a,b",
+            "traits": "needs-security-review", "requiresVerification": true,
+        })
+    };
+    let mut child = said("child");
+    child["ref"] = json!("c");
+    let tree = world.ok("create_work_tree", json!({ "root": said("root"), "children": [child] }));
+    for (row, title) in [(&tree["root"], "root"), (&tree["children"][0], "child")] {
+        assert_eq!((&row["tags"], &row["schemaMatch"]), (&json!("a,b"), &json!(true)), "{title}");
+        assert_eq!(each(&row["expectedNotes"], "key"), ["outcome", "security"], "the trait adds its note to {title}");
+        let item = world.get(&text(&row["id"]));
+        for (field, value) in [
+            ("title", json!(title)),
+            ("priority", json!("high")),
+            ("summary", json!("in short")),
+            ("description", json!("at length")),
+            ("type", json!("quick")),
+            ("requiresVerification", json!(true)),
+            ("properties", json!("{\"traits\":[\"needs-security-review\"]}")),
+        ] {
+            assert_eq!(item[field], value, "{field} of {title}");
+        }
+    }
+    let plain = world.ok("create_work_tree", json!({ "root": { "title": "plain" } }));
+    assert!(
+        world.get(&text(&plain["root"]["id"])).get("requiresVerification").is_none_or(|asked| *asked == json!(false))
+    );
+}
+
+#[test]
+fn every_note_of_a_tree_names_who_planted_it() {
+    let world = World::with_schemas();
+    let planter = json!({ "id": "planner", "kind": "orchestrator", "parent": "boss" });
+    let tree = world.ok(
+        "create_work_tree",
+        json!({
+            "root": { "title": "r", "type": "quick" }, "createNotes": true, "actor": planter,
+            "notes": [{ "itemRef": "root", "key": "free", "role": "queue", "body": "words" }],
+        }),
+    );
+    let mut keys = each(&tree["notes"], "key");
+    keys.sort();
+    assert_eq!(keys, ["free", "outcome"], "one explicit, one blank");
+    for id in each(&tree["notes"], "id") {
+        let stored = world.ok("query_notes", json!({ "operation": "get", "id": id }));
+        assert_eq!((&stored["actor"], &stored["verification"]["status"]), (&planter, &json!("unchecked")), "{stored}");
+    }
+}
+
+#[test]
 fn explicit_notes_win_over_blank_ones() {
     let world = World::with_schemas();
     let tree = world.ok(

@@ -305,6 +305,44 @@ fn lifecycles_say_what_closing_children_does() {
 }
 
 #[test]
+fn a_child_that_comes_from_anywhere_opens_its_parent_again_where_the_schema_says_so() {
+    let world = World::with_schemas();
+    for (kind, opened) in [(json!("lively"), "work"), (Value::Null, "terminal"), (json!("by-hand"), "terminal")] {
+        let closed = || {
+            let parent = world.made(json!({ "title": "parent", "type": kind }));
+            world.moves(&parent, "complete");
+            parent
+        };
+        let created = closed();
+        world.child(&created, "new");
+        assert_eq!(role(&world, &created), opened, "manage_items under {kind}");
+        let planted = closed();
+        world.ok("create_work_tree", json!({ "root": { "title": "tree" }, "parentId": planted }));
+        assert_eq!(role(&world, &planted), opened, "create_work_tree under {kind}");
+        let (moved, child) = (closed(), world.item("moved"));
+        world.ok("manage_items", json!({ "operation": "update", "items": [{ "id": child, "parentId": moved }] }));
+        assert_eq!(world.get(&child)["parentId"], json!(moved));
+        assert_eq!(role(&world, &moved), opened, "an update of parentId to {kind}");
+    }
+}
+
+#[test]
+fn the_default_schema_is_a_gate_like_any_other() {
+    let world = World::with(
+        "work_item_schemas:\n  default: { notes: [ { key: plan, role: queue, required: true } ] }\n  free: { notes: [] }\n",
+    );
+    for item in [json!({ "title": "t" }), json!({ "title": "t", "type": "unknown", "tags": "none" })] {
+        let id = world.made(item.clone());
+        let row = world.advance(&id, "start");
+        assert_eq!(row["error"], "Gate check failed: required notes not filled for queue phase: plan", "{item}");
+        world.note(&id, "plan", "queue");
+        assert_eq!(world.advance(&id, "start")["applied"], true, "{item}");
+    }
+    let free = world.made(json!({ "title": "t", "type": "free" }));
+    assert_eq!(world.advance(&free, "start")["applied"], true, "its own schema asks for nothing");
+}
+
+#[test]
 fn reopening_a_child_reopens_its_parent() {
     let world = World::new();
     let root = world.item("root");

@@ -56,7 +56,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let Database::Sqlite(store) = shell.open_store(Access::Read, Durability::Full).await? else {
         return Err(Failure::environment(USE_PG_DUMP));
     };
-    let progress = Progress::new(shell.out, "copying", None);
+    let progress = Progress::new(shell.out, "copying");
     store.backup_to(&path).await?;
     drop(progress);
     store.close().await;

@@ -95,7 +95,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
 async fn look_and_mend(shell: &Shell, args: &Args, report: &mut Report) -> Result<BTreeMap<ItemId, Key>, Failure> {
     let access = if args.repair { Access::Write } else { Access::Read };
     let store = shell.open_store(access, Durability::Full).await?;
-    let progress = Progress::new(shell.out, "looking at the file", None);
+    let progress = Progress::new(shell.out, "looking at the file");
     report.file = match store.integrity().await {
         Ok(found) => found,
         // It could not be looked at to the end: the store says where it stopped.
@@ -132,7 +132,7 @@ async fn look(
     store: &Database,
     report: &mut Report,
 ) -> Result<(Vec<Item>, BTreeMap<ItemId, Key>), Failure> {
-    let progress = Progress::new(shell.out, "looking at rows", None);
+    let progress = Progress::new(shell.out, "looking at rows");
     let snapshot = snapshot::take(store, false, &progress).await?;
     drop(progress);
     report.items = snapshot.items.len();

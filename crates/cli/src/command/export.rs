@@ -9,6 +9,7 @@ use docket_core::{Error, Reason};
 use docket_store_sqlite::Durability;
 use serde::Serialize;
 
+use super::import::IMPORT_BYTES;
 use super::progress::Progress;
 use super::snapshot;
 use crate::database::Place;
@@ -56,7 +57,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     crate::logging::start(&shell.around, None, false, None, false)?;
     let sink = sink(shell, &args)?;
     let store = shell.open_store(Access::Read, Durability::Full).await?;
-    let progress = Progress::new(shell.out, "reading rows", None);
+    let progress = Progress::new(shell.out, "reading rows");
     let mut snapshot = snapshot::take(&store, true, &progress).await?;
     drop(progress);
     store.close().await;
@@ -70,6 +71,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     }
     let rows = snapshot.rows()?;
     let lines = rows.iter().map(crate::output::json::compact).collect::<Result<Vec<String>, _>>()?;
+    tell_of_size(&lines);
     let (path, written) = match sink {
         Sink::Out => return crate::output::print(&lines),
         Sink::Through(path) => {
@@ -89,6 +91,17 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     shell.out.answer(&done, |_| {
         vec![format!("wrote {} to {}", super::counts(&done.rows), crate::output::escape::line(&done.path))]
     })
+}
+
+/// Says so where the file is larger than what is taken in again: who keeps it as a backup should hear of it today.
+fn tell_of_size(lines: &[String]) {
+    let bytes: u64 = lines.iter().map(|line| line.len() as u64 + 1).sum();
+    if bytes > IMPORT_BYTES {
+        crate::output::remark(&format!(
+            "warning: the export has {bytes} bytes, and `docket import` takes {IMPORT_BYTES} at the most: export project by \
+             project with --project, or move the database by `docket backup` and `docket restore`"
+        ));
+    }
 }
 
 /// Finds out where the lines go, before anything is read.

@@ -10,8 +10,8 @@ use super::progress::Progress;
 use crate::exit::Failure;
 use crate::session::{Access, Shell, resolve};
 
-/// Largest import: it is one unit of work, and takes some thirty times its size in memory.
-const IMPORT_BYTES: u64 = 64 * 1024 * 1024;
+/// Largest file that is taken in: it is one unit of work, and takes some thirty times its size in memory.
+pub(super) const IMPORT_BYTES: u64 = 64 * 1024 * 1024;
 /// Longest line of an import: a text at its limit, every character of it escaped, and room for the rest.
 const LINE_BYTES: usize = limits::TEXT_BYTES * 6 * 4;
 
@@ -56,8 +56,9 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         return Err(Failure::environment(message));
     }
     let session = shell.session(Access::Write).await?;
-    let total = import.counts().rows();
-    let progress = Progress::new(shell.out, "taking in rows", Some(total));
+    // All of them are one unit of work: how far that has come, nobody knows before it is done.
+    let progress = Progress::new(shell.out, "taking in rows");
+    progress.at(import.counts().rows());
     let imported: Imported = match session.everywhere().run(session.call(), import).await {
         Ok(imported) => imported,
         Err(error) => {
@@ -65,7 +66,6 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             return Err(at_line(&lines.shown, line, error).into());
         }
     };
-    progress.at(total);
     drop(progress);
     session.database.close().await;
     shell.out.answer(&imported, |_| vec![format!("took in {}", super::counts(&imported))])
@@ -84,7 +84,7 @@ impl Lines {
 }
 
 fn read(source: impl BufRead, shown: &str) -> Result<(docket_core::command::Import, Lines), Failure> {
-    let mut source = source.take(IMPORT_BYTES);
+    let mut source = source.take(IMPORT_BYTES + 1);
     let mut reader = Reader::default();
     let mut bytes = Vec::new();
     for number in 1.. {

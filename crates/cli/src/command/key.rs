@@ -3,7 +3,7 @@
 
 use docket_core::access::Profile;
 use docket_core::command::{CreateKey, KeySet, RevokeKey, RotateKey};
-use docket_core::model::{ApiKey, KeySecret, Name, Slug, Timestamp};
+use docket_core::model::{ApiKey, KeySecret, Slug, Timestamp};
 use docket_core::{Error, Invalid, Reason};
 use serde::Serialize;
 
@@ -109,10 +109,7 @@ async fn create(shell: &Shell, args: CreateArgs) -> Result<(), Failure> {
     let item = args.item.as_deref().map(values::item).transpose()?;
     let lasts = args.expires.as_deref().map(lasts).transpose()?;
     let secret = new_secret()?;
-    let name = match &args.name {
-        Some(name) => values::name(name, "--name")?,
-        None => Name::parse(&format!("{profile}-{}", secret.handle().as_str()))?,
-    };
+    let name = args.name.as_deref().map(|name| values::name(name, "--name")).transpose()?;
     let session = shell.session(Access::Write).await?;
     let (handle, digest) = (secret.handle().clone(), secret.digest());
     let create = CreateKey { handle, digest, name, profile, projects, item, lasts };

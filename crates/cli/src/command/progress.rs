@@ -6,21 +6,20 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::Output;
 
-/// Work of a length that may not be known.
+/// Work of a length that nobody knows: how long it will take depends on rows that are read meanwhile.
 pub(super) struct Progress(Option<ProgressBar>);
 
 impl Progress {
     /// Shown only on a terminal.
-    pub(super) fn new(out: Output, what: &'static str, total: Option<usize>) -> Self {
+    pub(super) fn new(out: Output, what: &'static str) -> Self {
         if !out.is_watched() {
             return Self(None);
         }
-        let bar = total.map_or_else(ProgressBar::new_spinner, |total| ProgressBar::new(total as u64));
-        let layout = if total.is_some() { "{msg} [{wide_bar}] {pos}/{len}" } else { "{spinner} {msg} {pos}" };
-        if let Ok(style) = ProgressStyle::with_template(layout) {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {msg}") {
             bar.set_style(style);
         }
-        bar.set_message(what);
+        bar.set_prefix(what);
         bar.enable_steady_tick(Duration::from_millis(100));
         Self(Some(bar))
     }
@@ -28,7 +27,7 @@ impl Progress {
     /// How far it has come.
     pub(super) fn at(&self, position: usize) {
         if let Some(bar) = &self.0 {
-            bar.set_position(position as u64);
+            bar.set_message(position.to_string());
         }
     }
 }

@@ -16,8 +16,8 @@ use crate::session::{Shell, make_folder_of, open_failure, resolve};
 
 const HELP: &str = "\
 The backup is looked at first: one that is damaged, or of a newer docket, is refused. A database that is \
-there is kept beside it under another name, and is only replaced with --force. Stop running servers before: \
-they would go on with the old one.
+there is kept beside it under another name, and is only replaced with --force. Running servers serve neither \
+of the two any more: start them again afterwards.
 
 Examples:
   docket restore /var/backups/docket-monday.db
@@ -66,7 +66,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         );
         return Err(Error::conflict(Reason::Duplicate, message).into());
     }
-    let progress = Progress::new(shell.out, "looking at the backup", None);
+    let progress = Progress::new(shell.out, "looking at the backup");
     let wrong = verify_backup(&backup).await.map_err(|error| open_failure(&backup, error))?;
     drop(progress);
     if !wrong.is_empty() {
@@ -116,7 +116,7 @@ async fn set_aside(database: &Path) -> Result<PathBuf, Failure> {
         store.close().await;
         if exists(&beside(database, "-wal"))? {
             crate::output::remark(
-                "warning: another process has the database open, and goes on with the old one: restart it",
+                "warning: another process has the database open: it refuses everything from now on, until it is started again",
             );
         }
     }

@@ -42,6 +42,8 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let config = shell.configuration()?;
+    // A runner that could not ask as it is told to would turn merged work away.
+    crate::prover::github_token(&config.runner)?;
     let session = shell.session(Access::Write).await?;
     let root = crate::prover::root(&config, &shell.around.cwd);
     let orders = Orders {

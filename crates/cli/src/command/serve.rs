@@ -7,15 +7,18 @@ use bytes::Bytes;
 use docket_core::limits;
 use docket_core::model::{ProjectId, Slug};
 use docket_core::proof::ProofVerifier;
-use docket_core::prove::Runs;
+use docket_core::prove::{Runs, Sleep};
 use docket_core::query::thought_of;
 use docket_core::store::ProjectRef;
 use docket_core::{Code, Engine, Error, Kind, Reason};
-use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, names_projects, surface, surfaces};
-use docket_rest_api::{Actors, Adopt, Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Lasting, Settings, serve};
+use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, guides, names_projects, surface, surfaces};
+use docket_rest_api::{
+    Actors, Adopt, Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Lasting, Page, Settings, serve,
+};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
 use super::mcp;
 use crate::config::Configuration;
@@ -76,7 +79,10 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     raise_open_files();
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
-    let (database, engine, project) = open_database(shell, &config, &caller, &location.place, &args.surface).await?;
+    let stopping = Arc::new(watch::Sender::new(false));
+    let sleep = sleep_until(&stopping);
+    let (database, engine, project) =
+        open_database(shell, &config, &caller, &location.place, &args.surface, sleep).await?;
     let gate = gate(&engine, &caller, &config, listen).await?;
     let verifier = mcp::verifier(&config).await?;
     let require_actor = config.identity.require_actor.unwrap_or(false);
@@ -91,6 +97,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         hosts: Hosts::new(config.server.hosts.iter().cloned()),
         limits: config.server.limits,
         project,
+        pages: pages(),
         mcp: Some(Arc::new(Mcp {
             endpoint: HttpEndpoint::new()?,
             project,
@@ -109,6 +116,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             () = stop => {}
             failure = database.lost() => { _ = lost.set(failure); }
         }
+        stopping.send_replace(true);
     };
     let served = serve(listener, app, until).await;
     if let Some(background) = background {
@@ -122,6 +130,11 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         Some(failure) => Err(failure),
         None => served.map_err(|error| Failure::environment(format!("serving broke off: {error}"))),
     }
+}
+
+/// The texts that agents read by MCP, for people too.
+fn pages() -> Vec<Page> {
+    guides().iter().map(|guide| Page { name: guide.name, title: guide.title, text: guide.text }).collect()
 }
 
 /// Who is let in.
@@ -168,6 +181,7 @@ async fn open_database(
     caller: &session::Caller,
     place: &Place,
     surface: &str,
+    sleep: Sleep,
 ) -> Result<(Database, Engine, Option<ProjectId>), Failure> {
     let database = mcp::open_or_make(config, place).await?;
     let store = database.store();
@@ -176,7 +190,7 @@ async fn open_database(
     let engine = embedding::equipped(&Engine::new(Arc::clone(&store)), config)?;
     // What nobody lets run is refused at once, as far as this file knows what runners make without approval.
     let allowed = config.runner.allow.clone();
-    let engine = engine.running(Runs::Elsewhere { patience, sleep: crate::prover::sleep(), allowed });
+    let engine = engine.running(Runs::Elsewhere { patience, sleep, allowed });
     let projects = store.projects().await?;
     let named = shell.named_project()?;
     if thought_of(&projects).len() > 1 && named.is_none() && config.project.slug.is_none() {
@@ -189,6 +203,18 @@ async fn open_database(
     };
     mcp::tell_other_rules(surface, &project);
     Ok((database, engine, Some(project.id)))
+}
+
+/// The clock of whoever waits for checks: when the server is told to stop, the time is over.
+fn sleep_until(stopping: &Arc<watch::Sender<bool>>) -> Sleep {
+    let stopping = Arc::clone(stopping);
+    Arc::new(move |time| {
+        let mut stopped = stopping.subscribe();
+        Box::pin(async move {
+            // The sender lives as long as the server serves.
+            _ = tokio::time::timeout(time, stopped.wait_for(|stopped| *stopped)).await;
+        })
+    })
 }
 
 /// Returns when this process is told to stop.
@@ -289,6 +315,10 @@ impl Endpoint for Mcp {
             };
             self.endpoint.answer(settings, Some(surface), request).await
         })
+    }
+
+    fn stop(&self) {
+        self.endpoint.stop();
     }
 
     fn close(&self) {

@@ -59,7 +59,8 @@ impl Output {
     pub(crate) fn new(json: bool) -> Self {
         let terminal = io::stdout().is_terminal();
         let colour = terminal && wants_colour();
-        let width = terminal.then(|| comfy_table::Table::new().width()).flatten();
+        // One that does not know its size says 0.
+        let width = terminal.then(|| comfy_table::Table::new().width()).flatten().filter(|width| *width > 0);
         Self { json, paint: Paint { colour, width } }
     }
 

@@ -228,7 +228,7 @@ pub(super) fn advance(draft: &mut Draft<'_>, id: ItemId, request: &MoveRequest) 
                 to_status: moved.to_status,
                 label: item.status_label.clone(),
                 summary: request.summary.clone(),
-                by: request.by.clone(),
+                by: by.or(draft.call.by.as_ref()).cloned(),
                 cascades: moved.cascades,
                 unblocked: moved.unblocked.into_iter().filter_map(|id| named(draft, id)).collect(),
                 expected_notes: schema
@@ -268,7 +268,7 @@ fn closed_by_its_checks(draft: &Draft<'_>, id: ItemId, request: &MoveRequest) ->
         to_status: item.status.clone(),
         label: item.status_label.clone(),
         summary: None,
-        by: request.by.clone(),
+        by: request.by.as_ref().or(draft.call.by.as_ref()).cloned(),
         cascades: Vec::new(),
         unblocked: Vec::new(),
         expected_notes: Vec::new(),

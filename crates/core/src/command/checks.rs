@@ -54,7 +54,7 @@ pub struct ApproveChecks {
     pub item: ItemRef,
     /// Which of them, by place; all, where none is named.
     pub only: Vec<usize>,
-    /// Refuses unless the item still has this version: what is let run is what was read.
+    /// The version of the item that was read: what is let run is exactly that. It has to be said.
     pub expected_version: Option<u64>,
 }
 
@@ -347,6 +347,10 @@ impl Command for ApproveChecks {
                     "whoever wrote a check does not approve it: have another person do it, run it yourself with `docket check run`, \
                      or let its command run by [runner] allow in docket.toml",
                 );
+            }
+            if self.expected_version.is_none() {
+                let message = "version is required: the one that was read, for that is what is let run";
+                return Err(Error::validation(Reason::MissingField, message).at("version"));
             }
             if !check.is_approved() {
                 check.approved = Some(Approval { by: by.clone(), at: draft.now, definition: check.definition() });

@@ -137,11 +137,11 @@ impl Command for Create {
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Created>, Error> {
         check_batch("items", self.items.len(), call.access.limits.batch)?;
         let most = call.access.limits.batch * 4;
-        if self.edges.len() > most || self.notes.len() > most {
-            return Err(Error::validation(
-                Reason::BatchTooLarge,
-                format!("edges and notes must be at most {most} each"),
-            ));
+        for (what, asked) in [("edges", self.edges.len()), ("notes", self.notes.len())] {
+            if asked > most {
+                let message = format!("{what} must be at most {most}, not {asked}");
+                return Err(Error::validation(Reason::BatchTooLarge, message).at(what));
+            }
         }
         let project = seen.selected_project()?;
         if seen.looks == 0 && self.adds_to_closed_parent(seen) {

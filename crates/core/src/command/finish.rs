@@ -7,14 +7,14 @@ use super::guard;
 use super::knowledge::{Learning, check_learnings, learn};
 use super::remark::{NewLink, add};
 use super::run::around;
-use super::submit::have_shown;
+use super::submit::{give_back, have_shown, pending};
 use super::verify::{Proof, take_proofs};
 use crate::access::{Needs, Profile, Reach};
 use crate::contract::{Verdict, verdict};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason, Refusal};
 use crate::model::{
-    Authority, CommentId, EntryId, Fence, ItemId, ItemRef, LinkId, Role, Run, Text, Trigger, Verb, VerificationKind,
+    Authority, CommentId, EntryId, Fence, ItemId, ItemRef, LinkId, Role, Run, Text, Trigger, VerificationKind,
 };
 use crate::store::{Around, ChangeSet, KnowledgeReach, ProjectRef, Scope, Slice};
 use crate::workflow::Target;
@@ -133,11 +133,8 @@ impl Command for Finish {
             MoveResult::Refused(refused) => return Err(self.refused(refused.error)),
         };
         let handed_in = self.hand_in(&mut draft, id)?.map(Box::new);
-        // Its part is done: whoever reviews it need not wait until the lease runs out.
-        let held = draft.expect(id)?;
-        if held.role == Role::Review && held.is_held_by(&call.holder()?, draft.now) {
-            draft.set_claim(id, None, false);
-            draft.record(Verb::Released, id, None, serde_json::Map::new());
+        if draft.expect(id)?.role == Role::Review {
+            give_back(&mut draft, id)?;
         }
         if let Some(moved) = &mut moved {
             // What came after the move is part of it for whoever reads the answer.
@@ -173,8 +170,7 @@ impl Finish {
             // They are not ordered by it.
             runs.clear();
         }
-        let unapproved = draft.brief(id).map(|brief| draft.call.allowed.barred(&brief.checks)).unwrap_or_default();
-        Ok(Some(Pending { verification, eta_seconds: verification.eta_seconds(), runs, unapproved }))
+        Ok(Some(pending(draft, id, verification, runs)))
     }
 
     /// A refusal in the caller's words: whoever finishes did not say what moves the item.

@@ -23,8 +23,8 @@ pub struct CreateKey {
     /// The hash of its secret.
     #[serde(skip)]
     pub digest: SecretDigest,
-    /// What people call it.
-    pub name: Name,
+    /// What people call it; by its profile and the beginning of its secret where nothing is said.
+    pub name: Option<Name>,
     /// How much its holder may do.
     pub profile: Profile,
     /// In these projects; in all when empty.
@@ -82,8 +82,9 @@ impl Command for CreateKey {
                 format!("there may be {} keys at a time: revoke some", limits::KEYS),
             ));
         }
-        if live().any(|stored| stored.key.name == self.name) {
-            let message = format!("there is a key \"{}\" already: choose another name, or rotate it", self.name);
+        let name = self.called()?;
+        if live().any(|stored| stored.key.name == name) {
+            let message = format!("there is a key \"{name}\" already: choose another name, or rotate it");
             return Err(Error::conflict(Reason::Duplicate, message).at("name"));
         }
         check_handle(seen, &self.handle)?;
@@ -104,7 +105,7 @@ impl Command for CreateKey {
         let key = ApiKey {
             id: ApiKeyId::from_uuid(draft.new_uuid()),
             handle: self.handle.clone(),
-            name: self.name.clone(),
+            name,
             profile: self.profile,
             projects,
             item,
@@ -118,6 +119,12 @@ impl Command for CreateKey {
 }
 
 impl CreateKey {
+    /// Its name. One that chance makes is made here: a request that is sent again would be another by it.
+    fn called(&self) -> Result<Name, Error> {
+        let usual = || Name::parse(&format!("{}-{}", self.profile, self.handle.as_str()));
+        Ok(self.name.clone().map_or_else(usual, Ok)?)
+    }
+
     fn projects(&self, seen: &Slice) -> Result<Option<BTreeSet<ProjectId>>, Error> {
         let id = |slug: &Slug| {
             let known = seen.projects.values().find(|project| project.slug == *slug).map(|project| project.id);

@@ -215,8 +215,14 @@ fn initial_status<'p>(project: &'p Project, new: &NewItem) -> Result<&'p Status,
     let found = match (&new.status, new.role) {
         (Some(name), _) => workflow.status(name),
         (None, Some(Role::Queue) | None) => workflow.status(&workflow.initial),
+        (None, Some(Role::Blocked)) => workflow.aside(),
         (None, Some(role)) => workflow.first_of(role),
     };
+    if let Some(parked) = found.filter(|status| workflow.waits_for_answers(status)) {
+        let message =
+            format!("an item stands in {} only while a question on it is open: make it, then ask", parked.name);
+        return Err(Error::validation(Reason::BadValue, message).at("status"));
+    }
     found.ok_or_else(|| Error::validation(Reason::UnknownValue, "this workflow has no such status").at("status"))
 }
 

@@ -138,17 +138,18 @@ fn write(draft: &mut Draft<'_>, put: &NotePut) -> Result<WrittenNote, Error> {
     if let (Some(message), NoteLimits::Reject) = (&warning, project.schemas.note_limits) {
         return Err(Error::validation(Reason::TooLong, message.clone()).at("body"));
     }
+    let stored = by.or(draft.call.by.as_ref()).cloned();
     let note = Note {
         id: NoteId::from_uuid(draft.new_uuid()),
         item: id,
         key: put.key.clone(),
         phase,
         body: put.body.clone(),
-        by: by.or(draft.call.by.as_ref()).cloned(),
+        by: stored.clone(),
         created_at: draft.now,
         modified_at: draft.now,
     };
     let note_id = draft.put_note(id, note, by);
     keep_lease_recorded(draft, id, by)?;
-    Ok(WrittenNote { id: note_id, item: id, key: put.key.clone(), phase, by: put.by.clone(), warning })
+    Ok(WrittenNote { id: note_id, item: id, key: put.key.clone(), phase, by: stored, warning })
 }

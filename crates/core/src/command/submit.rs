@@ -5,6 +5,7 @@ use serde_json::Map;
 
 use super::advance::{Applied, MoveRequest, MoveResult, advance};
 use super::checks::write_checks;
+use super::finish::Pending;
 use super::guard;
 use super::knowledge::{Learning, check_learnings, learn};
 use super::remark::add;
@@ -89,19 +90,17 @@ impl Command for Submit {
         let entries = learn(&mut draft, id, &self.learnings)?;
         let (comment, _) = add(&mut draft, id, self.output.as_ref(), &[])?;
         let HandedIn { verification, runs, moved } = hand_in(&mut draft, id, self.fence)?;
-        if verification != VerificationKind::None && draft.expect(id)?.is_held_by(&call.holder()?, draft.now) {
-            // Its part is done: whoever shows or reviews it need not wait until the lease runs out.
-            draft.set_claim(id, None, false);
-            draft.record(Verb::Released, id, None, Map::new());
+        if verification != VerificationKind::None {
+            give_back(&mut draft, id)?;
         }
-        let unapproved = draft.brief(id).map(|brief| call.allowed.barred(&brief.checks)).unwrap_or_default();
+        let Pending { eta_seconds, runs, unapproved, .. } = pending(&draft, id, verification, runs);
         let item = draft.expect(id)?;
         let submitted = Submitted {
             item: id,
             status: item.status.clone(),
             role: item.role,
             verification,
-            eta_seconds: verification.eta_seconds(),
+            eta_seconds,
             runs,
             unapproved,
             moved,
@@ -143,6 +142,21 @@ pub(super) fn have_shown(draft: &mut Draft<'_>, id: ItemId) -> Result<Vec<Run>, 
     let handed_in = Brief { closes_when_shown: true, handed_in_at, ..draft.brief(id).cloned().unwrap_or_default() };
     write_checks(draft, id, handed_in, Verb::ChecksSet, Map::new());
     order_all(draft, id)
+}
+
+/// What an item that was handed in waits for, with the runs that were ordered for it.
+pub(super) fn pending(draft: &Draft<'_>, id: ItemId, verification: VerificationKind, runs: Vec<Run>) -> Pending {
+    let unapproved = draft.brief(id).map(|brief| draft.call.allowed.barred(&brief.checks)).unwrap_or_default();
+    Pending { verification, eta_seconds: verification.eta_seconds(), runs, unapproved }
+}
+
+/// Ends the caller's own claim. Its part is done: whoever shows or reviews the item need not wait until the lease runs out.
+pub(super) fn give_back(draft: &mut Draft<'_>, id: ItemId) -> Result<(), Error> {
+    if draft.expect(id)?.is_held_by(&draft.call.holder()?, draft.now) {
+        draft.set_claim(id, None, false);
+        draft.record(Verb::Released, id, None, Map::new());
+    }
+    Ok(())
 }
 
 /// Moves an item to where the workflow reviews. Ready work goes by way of work: whoever hands it in has done it, whether or not

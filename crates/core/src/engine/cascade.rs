@@ -88,7 +88,9 @@ pub(crate) fn force_alone(
         return Ok(Err(refusals));
     }
     apply(draft, &item, to, trigger);
-    record(draft, &item, trigger, None, None);
+    // Whoever reads the record sees that the path was not asked for.
+    let forced = Map::from_iter([("forced".to_owned(), Value::Bool(true))]);
+    record(draft, &item, trigger, None, forced);
     Ok(Ok(()))
 }
 
@@ -168,7 +170,8 @@ fn step(
     if let Some(claim) = renewed {
         draft.set_claim(id, Some(claim), false);
     }
-    record(draft, &item, found.trigger, by, summary);
+    let said = summary.map(|summary| ("summary".to_owned(), Value::from(summary)));
+    record(draft, &item, found.trigger, by, said.into_iter().collect());
     let moved = Moved {
         trigger: found.trigger,
         from_role: item.role,
@@ -277,7 +280,7 @@ fn climb_closed(
             Ok(found) if refusals.is_empty() => {
                 waiting.watch(draft, parent.id);
                 apply(draft, &parent, found.to, Trigger::Cascade);
-                record(draft, &parent, Trigger::Cascade, None, None);
+                record(draft, &parent, Trigger::Cascade, None, Map::new());
                 cascades.push(reported(
                     true,
                     draft.item(parent.id).and_then(|item| item.status_label.clone()),
@@ -310,7 +313,7 @@ fn climb_open(
         let Some(to) = project.workflow.first_of(Role::Work) else { return Ok(()) };
         waiting.watch(draft, parent.id);
         apply(draft, &parent, to, Trigger::Cascade);
-        record(draft, &parent, Trigger::Cascade, None, None);
+        record(draft, &parent, Trigger::Cascade, None, Map::new());
         cascades.push(Cascade {
             item: parent.id,
             title: parent.title.to_string(),
@@ -336,16 +339,18 @@ fn apply(draft: &mut Draft<'_>, item: &Item, to: &Status, trigger: Trigger) {
     draft.set_status(item.id, to, label);
 }
 
-/// One event for the move: from where, by what, with the caller's words.
-fn record(draft: &mut Draft<'_>, before: &Item, trigger: Trigger, by: Option<&Attribution>, summary: Option<&str>) {
-    let mut extra = Map::new();
+/// One event for the move: from where, by what, with whatever else is to be said of it.
+fn record(
+    draft: &mut Draft<'_>,
+    before: &Item,
+    trigger: Trigger,
+    by: Option<&Attribution>,
+    mut extra: Map<String, Value>,
+) {
     extra.insert("trigger".to_owned(), Value::from(trigger.as_str()));
     extra.insert("fromRole".to_owned(), Value::from(before.role.as_str()));
     if let Some(after) = draft.item(before.id) {
         extra.insert("toRole".to_owned(), Value::from(after.role.as_str()));
-    }
-    if let Some(summary) = summary {
-        extra.insert("summary".to_owned(), Value::from(summary));
     }
     draft.record(Verb::Moved, before.id, by, extra);
 }

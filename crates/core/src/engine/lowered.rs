@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Reason};
 use crate::limits::Lowered;
-use crate::model::{Brief, Entry, Item};
+use crate::model::{Brief, Criterion, Entry, Item};
 use crate::store::{ChangeSet, Slice};
 
 /// Refuses what is longer or more than the operator of this process allows.
@@ -33,6 +33,7 @@ pub(super) fn check(limits: &Lowered, seen: &Slice, changes: &ChangeSet) -> Resu
         let before = seen.questions.get(&question.id);
         if before.is_none() {
             text(limits, "question", question.text.as_str())?;
+            question.options.iter().try_for_each(|option| text(limits, "options", option.as_str()))?;
         }
         if before.is_none_or(|before| before.answer != question.answer) {
             text(limits, "answer", question.answer.as_ref().map_or("", |answer| answer.as_str()))?;
@@ -102,7 +103,23 @@ fn check_brief(limits: &Lowered, brief: &Brief, before: Option<&Brief>) -> Resul
     criteria
         .chain(constraints)
         .filter(|(_, words)| !was_there(words))
-        .try_for_each(|(at, words)| text(limits, at, words))
+        .try_for_each(|(at, words)| text(limits, at, words))?;
+    let known: Vec<(&str, &str)> = before.map(beside).unwrap_or_default();
+    let mut new = beside(brief).into_iter().filter(|words| !known.contains(words));
+    new.try_for_each(|(at, words)| text(limits, at, words))
+}
+
+/// What is said of criteria beside what must be true, and what checks verify.
+fn beside(brief: &Brief) -> Vec<(&'static str, &str)> {
+    let checks = brief.checks.iter().map(|check| ("desc", check.desc.as_str()));
+    brief.acceptance_criteria.iter().flat_map(words_of).chain(checks).collect()
+}
+
+/// How a criterion is shown, and what was noted when it was.
+fn words_of(criterion: &Criterion) -> impl Iterator<Item = (&'static str, &str)> {
+    let how = criterion.instructions.iter().map(|how| ("instructions", how.as_str()));
+    let notes = criterion.evidence.iter().filter_map(|evidence| evidence.note.as_ref());
+    how.chain(notes.map(|note| ("note", note.as_str())))
 }
 
 fn check_entry(limits: &Lowered, entry: &Entry) -> Result<(), Error> {

@@ -159,16 +159,19 @@ impl TryFrom<String> for Key {
     }
 }
 
+/// The most digits of a key's number, zeros before it included.
+const KEY_DIGITS: usize = 10;
+
 impl FromStr for Key {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let bad = || Invalid::new(Reason::BadId, format!("must be a key such as DOC-17, not \"{}\"", echo(text)));
         let (prefix, number) = text.rsplit_once('-').ok_or_else(bad)?;
-        if number.is_empty() || number.starts_with('0') || !number.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(bad());
-        }
-        Ok(Self { prefix: KeyPrefix::parse(prefix).map_err(|_| bad())?, number: number.parse().map_err(|_| bad())? })
+        // Other systems fill numbers up: DOC-017 is DOC-17.
+        let is_plain = number.len() <= KEY_DIGITS && number.bytes().all(|b| b.is_ascii_digit());
+        let number = number.parse().ok().filter(|number| is_plain && *number > 0).ok_or_else(bad)?;
+        Ok(Self { prefix: KeyPrefix::parse(prefix).map_err(|_| bad())?, number })
     }
 }
 

@@ -70,11 +70,10 @@ fn still_open(runs: &[Run]) -> Error {
     } else if let Some(seen) = runs.iter().filter(waits).find_map(not_decided) {
         (Reason::StillRunning, format!("{seen}: it stays queued, and is looked at again"))
     } else if runs.iter().any(|run| waits(&run)) {
-        let message =
-            "no runner has taken the checks yet: they stay queued, and `docket runner` makes them; try again then";
+        let message = "no runner has taken the checks yet: they stay queued, and `docket runner` makes them";
         (Reason::NoRunner, message.to_owned())
     } else {
-        (Reason::StillRunning, "the checks are still being made: try again when they have ended".to_owned())
+        (Reason::StillRunning, "the checks are still being made, and go on".to_owned())
     };
     Error { retry_after_ms: Some(RETRY_MS), ..Error::new(Kind::Transient, Code::Unavailable, reason, message) }
 }

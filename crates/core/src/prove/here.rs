@@ -55,7 +55,8 @@ impl Engine {
         let mut look = self.looked(prover, &subject, since).await?;
         let known = knows_a_tree(&subject.checks);
         let runnable = |index: &usize| subject.checks.get(*index).filter(|check| check.kind.is_runnable());
-        let same = |index: &usize| runnable(index).is_some_and(|check| !wanted.again && is_known(check, &look));
+        let same =
+            |index: &usize| runnable(index).is_some_and(|check| !wanted.again && is_known(&subject, check, &look));
         let (mut unchanged, mut open): (Vec<usize>, Vec<usize>) =
             places.into_iter().filter(|index| runnable(index).is_some()).partition(same);
         let mut done: Vec<Run> = Vec::new();

@@ -196,12 +196,7 @@ impl Engine {
     fn due(&self, lane: Lane<'_>, run: Run, place: usize, seen: &Slice) -> Result<Option<Due>, Error> {
         // An item that went away takes its runs with it.
         let Some(item) = seen.items.get(&run.item) else { return Ok(None) };
-        let subject = Subject {
-            item: item.clone(),
-            project: Arc::clone(seen.project_of(item)?),
-            checks: seen.briefs.get(&item.id).map(|brief| brief.checks.clone()).unwrap_or_default(),
-            now: seen.now,
-        };
+        let subject = Subject::of(seen, item)?;
         let allowed = subject.allowed(lane.prover.allowed());
         let check = subject.checks.iter().find(|check| check.definition() == run.definition);
         if check.is_some_and(|check| !check.is_approved() && !allowed.contains(&run.definition)) {
@@ -264,7 +259,7 @@ impl Engine {
             }
         };
         let look = Look { tree, since: subject.now };
-        let since = Some(check).filter(|check| is_known(check, &look)).and_then(Check::current)?.run?;
+        let since = Some(check).filter(|check| is_known(subject, check, &look)).and_then(Check::current)?.run?;
         Some(Report { tree: look.tree, ..Report::undone(RunEnd::Unchanged { since }) })
     }
 }

@@ -47,7 +47,7 @@ impl Engine {
                 limit: column + 1,
                 ..Filter::default()
             };
-            let found = self.find(&filter).await?;
+            let found = self.find_any(&filter).await?;
             now = found.now;
             let items = found.items.iter().map(Item::brief).collect();
             columns.push(Column { status: status.clone(), items: Capped::cut(items, column) });

@@ -24,6 +24,7 @@ mod runs;
 mod select;
 mod sessions;
 mod standing;
+mod statuses;
 mod wait;
 mod watch;
 mod why;
@@ -80,6 +81,15 @@ impl Engine {
 
     /// Items that match a filter, without a cursor: for a list in pages see [`Engine::list`].
     pub async fn find(&self, filter: &Filter) -> Result<Found, Error> {
+        let found = self.find_any(filter).await?;
+        if found.items.is_empty() {
+            self.check_status(filter).await?;
+        }
+        Ok(found)
+    }
+
+    /// The same for who knows that there is such a status.
+    pub(crate) async fn find_any(&self, filter: &Filter) -> Result<Found, Error> {
         let filter = Filter { visible: self.access().projects.clone(), ..filter.clone() };
         let found = self.store().find(&filter).await?;
         filter.check_times(found.now)?;

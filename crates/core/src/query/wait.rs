@@ -149,6 +149,7 @@ impl Engine {
         if patience.is_zero() || is_final(&tried) {
             return tried;
         }
+        self.begins_to_wait()?;
         let mut over = pin!(sleep(patience));
         let place = self.waiting.enter(digest(&(&command.project, &command.wanted)));
         let mut head = None;

@@ -120,7 +120,8 @@ impl Engine {
             let there = Happened { items: vec![item], ..Happened::default() };
             return Ok(ended(Woken::AlreadyAtStatus, place, there));
         }
-        let mut over = pin!(sleep(self.patience(patience)));
+        let patience = self.patience(patience);
+        let mut over = pin!(sleep(patience));
         let mut first = true;
         loop {
             loop {
@@ -138,6 +139,9 @@ impl Engine {
             if let Some(happened) = self.waits_for_others(watch, place).await? {
                 place.2 = blockers(&happened.items, place);
                 return Ok(ended(woken_by(&happened, place, first && since.is_some()), place, happened));
+            }
+            if first && !patience.is_zero() {
+                self.begins_to_wait()?;
             }
             first = false;
             let mut changed = pin!(self.store().changed(head));

@@ -182,6 +182,12 @@ pub enum StoreError {
     /// This is not a Docket database.
     #[error("this is not a Docket database")]
     Foreign,
+    /// Another file is in the place of the one that was opened, or none.
+    #[error(
+        "the database file was replaced or moved away while this program had it open, as `docket restore` does: it reads and \
+         writes nothing more; start it again"
+    )]
+    Replaced,
     /// The database, the server or the role cannot be used; the text says what to do. Only while a store is opened.
     #[error("this database cannot be used: {0}")]
     Unfit(String),
@@ -208,6 +214,7 @@ impl From<StoreError> for Error {
             StoreError::Corrupt(_) => (Kind::Permanent, Reason::StoreCorrupt, None),
             StoreError::Newer { .. } => (Kind::Permanent, Reason::StoreNewer, None),
             StoreError::Foreign => (Kind::Permanent, Reason::StoreForeign, None),
+            StoreError::Replaced => (Kind::Permanent, Reason::StoreReplaced, None),
             StoreError::Unfit(_) => (Kind::Permanent, Reason::NotConfigured, None),
             StoreError::Away(_) => (Kind::Transient, Reason::StoreBusy, Some(1000)),
             StoreError::Failed(_) => (Kind::Transient, Reason::StoreFailed, None),

@@ -1,6 +1,8 @@
 //! Things somebody might do, chosen at random, to be done to a world of plain rows and to a real store alike.
 
+mod checks;
 mod contract;
+mod dice;
 mod session;
 
 use std::collections::BTreeMap;
@@ -12,9 +14,14 @@ use crate::command::{
 };
 use crate::engine::{Call, Command};
 use crate::error::Error;
-use crate::model::{Complexity, EdgeKind, ItemId, ItemRef, Priority, QuestionId, Role, SessionId, Text, Trigger, Ttl};
+use crate::model::{
+    Complexity, EdgeKind, ItemId, ItemRef, Priority, QuestionId, Role, Run, SessionId, Text, Trigger, Ttl,
+};
 use crate::store::ProjectRef;
 use crate::workflow::{Schema, Schemas, Target, Workflow};
+
+pub use checks::tree;
+pub use dice::Dice;
 
 /// One thing somebody does; numbers choose among what is there.
 #[derive(Clone, Debug)]
@@ -37,7 +44,7 @@ pub enum Act {
     Remove { item: usize, recursive: bool },
     CloseTree { item: usize, cancel: bool },
     Pass { seconds: u32 },
-    Brief { item: usize, criteria: u8, replace: bool, who: usize },
+    Brief { item: usize, criteria: u8, replace: bool, human: bool, who: usize },
     Verify { item: usize, criterion: u32, passed: bool, human: bool, who: usize },
     Ask { item: usize, who: usize },
     Answer { item: usize, withdraw: bool },
@@ -50,6 +57,16 @@ pub enum Act {
     BeginSession { item: usize, who: usize },
     Heartbeat { item: usize, percent: Option<u8>, who: usize },
     EndSession { item: usize, cancel: bool, who: usize },
+    CreateWith { criteria: u8, checks: u8, role: Option<Role> },
+    SetChecks { item: usize, checks: u8, add: bool, human: bool, who: usize },
+    ApproveChecks { item: usize, who: usize },
+    Attest { item: usize, check: usize, passed: bool, who: usize },
+    Submit { item: usize, who: usize },
+    MoveSeeing { item: usize, trigger: Trigger, tree: u8 },
+    OrderRuns { item: usize, started: bool, who: usize },
+    TakeRun { item: usize },
+    EndRun { item: usize, end: u8, tree: u8, back: bool },
+    CancelRun { item: usize },
 }
 
 /// Who acts: nobody in particular, or one of three.
@@ -71,6 +88,10 @@ pub trait Stage {
     fn question_on(&self, item: ItemId) -> Option<QuestionId>;
     /// The newest session on an item.
     fn session_on(&self, item: ItemId) -> Option<SessionId>;
+    /// The newest run on an item that has not ended.
+    fn run_on(&self, item: ItemId) -> Option<Run>;
+    /// The version of an item.
+    fn version_of(&self, item: ItemId) -> Option<u64>;
     /// Lets time pass.
     fn pass(&mut self, seconds: u32);
     /// The project.
@@ -106,6 +127,15 @@ impl Stage for World {
         self.sessions.values().filter(|session| session.item == item).map(|session| session.id).max()
     }
 
+    fn run_on(&self, item: ItemId) -> Option<Run> {
+        let open = self.runs.values().filter(|run| run.item == item && run.state.is_open());
+        open.max_by_key(|run| run.id).cloned()
+    }
+
+    fn version_of(&self, item: ItemId) -> Option<u64> {
+        self.items.get(&item).map(|item| item.version)
+    }
+
     fn pass(&mut self, seconds: u32) {
         Self::pass(self, seconds);
     }
@@ -115,89 +145,6 @@ impl Stage for World {
 pub fn schemas() -> Schemas {
     let notes = vec![required("plan", Role::Queue), required("proof", Role::Work), required("verdict", Role::Review)];
     Schemas { types: BTreeMap::from([("job".to_owned(), Schema { notes, ..Schema::default() })]), ..Schemas::default() }
-}
-
-/// A small, seeded source of choices: the same seed makes the same acts everywhere.
-#[derive(Clone, Debug)]
-pub struct Dice(u64);
-
-impl Dice {
-    /// From a seed.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// A number below `sides`.
-    pub fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides.max(1)
-    }
-
-    fn index(&mut self, sides: usize) -> usize {
-        usize::try_from(self.roll(sides as u64)).unwrap_or(0)
-    }
-
-    fn flip(&mut self) -> bool {
-        self.roll(2) == 1
-    }
-}
-
-impl Act {
-    /// One act.
-    pub fn random(dice: &mut Dice) -> Self {
-        let (item, who) = (dice.index(12), dice.index(AGENTS.len()));
-        let trigger = Trigger::USER[dice.index(Trigger::USER.len())];
-        match dice.roll(54) {
-            0..=4 => Self::Create {
-                parent: dice.flip().then(|| dice.index(12)),
-                priority: u8::try_from(dice.roll(3)).unwrap_or(0),
-                complexity: i64::try_from(dice.roll(10)).unwrap_or(0) + 1,
-                typed: dice.flip(),
-                role: (dice.roll(10) == 0).then(|| Role::ALL[dice.index(5)]),
-            },
-            5 => Self::Reparent { item, parent: dice.flip().then(|| dice.index(12)) },
-            6 if dice.flip() => {
-                Self::ReparentMany { moves: vec![(item, dice.index(12)), (dice.index(12), dice.index(12))] }
-            }
-            6 => Self::Rename { item, who },
-            7..=12 => Self::Move { item, trigger, who },
-            13 | 14 => Self::MoveTo { item, status: dice.index(9), who },
-            15 => Self::MoveMany { items: vec![item, dice.index(12), dice.index(12)], trigger },
-            16 | 17 => Self::Claim { item, ttl: dice.flip(), who },
-            18 | 19 => Self::ClaimNext { who },
-            20 => Self::Release { item, who },
-            21..=23 => Self::Note { item, key: dice.index(KEYS.len()), blank: dice.flip(), who },
-            24 => Self::Unnote { item },
-            25..=27 => Self::Link { from: item, to: dice.index(12), kind: dice.index(6), at: dice.index(5) },
-            28 => Self::Unlink { item },
-            29 => Self::Remove { item, recursive: dice.flip() },
-            30 => Self::CloseTree { item, cancel: dice.flip() },
-            31..=33 => {
-                Self::Brief { item, criteria: u8::try_from(dice.roll(8)).unwrap_or(0), replace: dice.flip(), who }
-            }
-            34..=37 => {
-                let criterion = u32::try_from(dice.roll(4)).unwrap_or(0) + 1;
-                Self::Verify { item, criterion, passed: dice.roll(4) > 0, human: dice.flip(), who }
-            }
-            38 => Self::Ask { item, who },
-            39 => Self::Answer { item, withdraw: dice.flip() },
-            40 => Self::Flag { item, on: dice.flip() },
-            41 => Self::Remark { item, who },
-            42 if dice.flip() => Self::Begin { item, who },
-            42 => Self::StartNext { who },
-            43 => Self::Finish { item, passed: dice.flip(), preview: dice.roll(3) == 0, who },
-            44 => Self::CloseWhole { item, cancel: dice.flip() },
-            45..=48 => Self::BeginSession { item, who },
-            49..=51 => {
-                Self::Heartbeat { item, percent: dice.flip().then(|| u8::try_from(dice.roll(101)).unwrap_or(0)), who }
-            }
-            52 => Self::EndSession { item, cancel: dice.flip(), who },
-            _ => Self::Pass { seconds: u32::try_from(dice.roll(1200)).unwrap_or(0) + 1 },
-        }
-    }
 }
 
 fn pick(stage: &impl Stage, index: usize) -> Option<ItemId> {

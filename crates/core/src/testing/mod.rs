@@ -7,6 +7,7 @@
 pub mod acts;
 mod exchange;
 mod knowledge;
+mod passes;
 pub mod rows;
 mod show;
 mod words;
@@ -20,7 +21,7 @@ use crate::limits;
 use crate::model::{
     ApiKeyId, Brief, Comment, CommentId, Derived, Edge, EdgeId, Entry, EntryId, EntryLink, EntryTie, Event, Item,
     ItemId, ItemRef, KeyPrefix, Link, LinkId, Name, Note, Project, ProjectId, Question, QuestionId, QuestionState, Run,
-    RunId, Session, SessionId, Slug, StoredKey, Timestamp,
+    RunId, Session, SessionId, Slug, StoredKey, Timestamp, Verb,
 };
 use crate::rank::rank;
 use crate::readiness::is_offered;
@@ -376,7 +377,10 @@ impl World {
     fn check_replay(&self) {
         let mut replayed = Replayed::default();
         for event in &self.events {
+            let was = event.item.and_then(|id| replayed.items.get(&id)).filter(|_| event.verb == Verb::Moved).cloned();
             replayed.apply(event).expect("an event that fits");
+            let shut = was.map(|was| passes::passed_by(&replayed, &was, event)).unwrap_or_default();
+            assert!(shut.is_empty(), "event {} moved past a shut gate: {shut:?} of {:?}", event.seq, event.data);
         }
         let plain: BTreeMap<ItemId, Item> =
             self.items.iter().map(|(id, item)| (*id, Item { derived: Derived::default(), ..item.clone() })).collect();

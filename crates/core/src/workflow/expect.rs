@@ -24,7 +24,7 @@ pub struct ExpectedNote {
     /// The skill that writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<String>,
-    /// Whether it was written at all.
+    /// Whether it was written at all, for this phase.
     pub exists: bool,
     /// Whether there is anything to read in it.
     pub filled: bool,
@@ -66,7 +66,7 @@ impl Resolved<'_> {
             .iter()
             .filter(of_phase)
             .map(|rule| {
-                let note = notes.iter().find(|note| note.key == rule.key);
+                let note = rule.note_in(notes);
                 ExpectedNote {
                     key: rule.key.clone(),
                     phase: rule.phase,

@@ -184,6 +184,17 @@ impl Workflow {
         self.parked.as_ref().and_then(|name| self.status(name)).or_else(|| self.first_of(Role::Blocked))
     }
 
+    /// The status of an item that is put aside for another reason than a question.
+    pub fn aside(&self) -> Option<&Status> {
+        self.statuses.iter().find(|status| status.role == Role::Blocked && !self.waits_for_answers(status))
+    }
+
+    /// Whether items stand in this status only while a question on them is open: where the workflow says which one it is. Where
+    /// it does not, questions share the first status of the role `blocked` with all else that is put aside.
+    pub fn waits_for_answers(&self, status: &Status) -> bool {
+        self.parked.as_ref() == Some(&status.name)
+    }
+
     /// The status of work that was given up.
     pub fn cancelled(&self) -> Option<&Status> {
         self.statuses.iter().find(|status| status.outcome == Some(Outcome::Cancelled))

@@ -82,7 +82,10 @@ impl Workflow {
                 remedy: "reopen it first if it is to be worked on again".to_owned(),
             }),
             (Trigger::Block | Trigger::Hold, Role::Queue | Role::Work | Role::Review) => {
-                self.into(Role::Blocked, trigger)
+                self.aside().map(|to| Move { to, trigger }).ok_or_else(|| match self.parked() {
+                    Some(parked) => only_asked(&parked.name),
+                    None => no_status(Role::Blocked),
+                })
             }
             (Trigger::Block | Trigger::Hold, Role::Blocked) => Err(NoMove {
                 gate: Gate::Transition,
@@ -144,6 +147,9 @@ impl Workflow {
                 remedy: "nothing is to be done".to_owned(),
             });
         }
+        if self.waits_for_answers(to) {
+            return Err(only_asked(name));
+        }
         let trigger = self.counts_as(item, to);
         if self.transitions == Transitions::Free || self.leads_along(item, to, has_review) {
             return Ok(Move { to, trigger });
@@ -201,6 +207,15 @@ impl Workflow {
 
     fn into(&self, role: Role, trigger: Trigger) -> Result<Move<'_>, NoMove> {
         self.first_of(role).map(|to| Move { to, trigger }).ok_or_else(|| no_status(role))
+    }
+}
+
+/// What waits for an answer that nobody was asked for would be in nobody's inbox.
+fn only_asked(parked: &Name) -> NoMove {
+    NoMove {
+        gate: Gate::Transition,
+        message: format!("an item stands in {parked} only while a question on it is open"),
+        remedy: "ask the question: that moves it there".to_owned(),
     }
 }
 

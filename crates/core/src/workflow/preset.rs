@@ -86,13 +86,25 @@ impl Workflow {
             ranking: now.ranking.iter().copied().filter(|by| *by != RankBy::Brief).collect(),
             ..now.clone()
         };
-        if self == before_checks || self == before_briefs { now } else { self }
+        if self == before_checks || self == before_briefs {
+            return now;
+        }
+        // What began as this preset had the status `blocked`, which nobody was ever to set.
+        let foresttasks = Self::foresttasks();
+        if self.preset == foresttasks.preset && self.statuses == now.statuses {
+            return Self { statuses: foresttasks.statuses, ..self };
+        }
+        self
     }
 
-    /// The standard one, with success only by way of review; parents are closed by whoever closes them.
+    /// The standard one, with success only by way of review; parents are closed by whoever closes them. That a task is blocked
+    /// follows from its blockers, so there is no status for it.
     pub fn foresttasks() -> Self {
+        let mut statuses = Self::standard().statuses;
+        statuses.retain(|status| status.name.as_str() != "blocked");
         Self {
             preset: name("foresttasks"),
+            statuses,
             require_review: true,
             close_parents: Lifecycle::Manual,
             // Its tools have no sign of life: whoever asks a person and goes on with another task keeps the first. What nobody
@@ -221,7 +233,19 @@ mod tests {
         before.gates.remove(&Gate::Criteria);
         before.ranking.remove(0);
         assert_eq!(before.clone().brought_up(), Workflow::standard());
-        let own = Workflow { max_depth: 3, ..before };
+        let own = Workflow { max_depth: 3, ..before.clone() };
         assert_eq!(own.clone().brought_up(), own, "what somebody changed stays");
+    }
+
+    #[test]
+    fn nobody_sets_a_task_of_foresttasks_blocked() {
+        let now = Workflow::foresttasks();
+        assert_eq!(now.status(&name("blocked")), None);
+        let before = Workflow { statuses: Workflow::standard().statuses, ..now.clone() };
+        assert_eq!(before.clone().brought_up(), now);
+        let own = Workflow { max_depth: 3, ..before };
+        assert_eq!(own.brought_up(), Workflow { max_depth: 3, ..now }, "whatever else of it was changed");
+        let standard = Workflow::standard();
+        assert!(standard.status(&name("blocked")).is_some() && standard.clone().brought_up() == standard);
     }
 }

@@ -77,6 +77,13 @@ pub struct NoteRule {
     pub max_length: Option<u32>,
 }
 
+impl NoteRule {
+    /// The note that the rule asks for. One of the same key that was written for another phase is not it.
+    pub fn note_in<'n>(&self, notes: &'n [NoteHead]) -> Option<&'n NoteHead> {
+        notes.iter().find(|note| note.key == self.key && note.phase == self.phase)
+    }
+}
+
 /// What one type of item demands.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,7 +205,7 @@ impl<'s> Resolved<'s> {
 
     /// Required notes that are missing or blank: of one phase, or of all.
     pub fn missing(&self, phase: Option<Role>, notes: &[NoteHead]) -> Vec<&'s NoteRule> {
-        let filled = |rule: &NoteRule| notes.iter().any(|note| note.filled && note.key == rule.key);
+        let filled = |rule: &NoteRule| rule.note_in(notes).is_some_and(|note| note.filled);
         self.notes
             .iter()
             .copied()

@@ -1,9 +1,9 @@
 //! Ends: a tree that is closed by its gates, a status with a place, and which gate says no.
 
 use docket_core::command::{Arrange, CloseTree, NewItem, Parent, What};
-use docket_core::model::{Role, Trigger};
+use docket_core::model::{Role, Trigger, Verb};
 use docket_core::testing::{World, name, title};
-use docket_core::workflow::{Target, Workflow};
+use docket_core::workflow::{Target, Transitions, Workflow};
 use docket_core::{Error, Gate};
 
 use crate::scene::Scene;
@@ -73,4 +73,35 @@ fn what_needs_review_and_what_waits_for_an_answer_are_told_apart_from_no_such_mo
     scene.ask(item, "ann").expect("a question");
     let refused = scene.advance(item, Trigger::Start).expect_err("it waits");
     assert_eq!(gates(&refused), [Gate::Question]);
+}
+
+#[test]
+fn work_that_was_given_up_is_not_called_done_past_a_gate() {
+    let workflow = Workflow { transitions: Transitions::Free, ..Workflow::standard() };
+    let mut scene = Scene::with_schema(workflow, &[("proof", Role::Work)]);
+    let blocker = scene.item("blocker");
+    let item = scene.typed("x");
+    scene.link(blocker, item, None);
+    scene.must(item, Trigger::Cancel);
+    let done = || Target::Status(name("done"));
+    let refused = scene.advance_by(item, done(), None, None).expect_err("nothing that it waits for is there");
+    assert_eq!(gates(&refused), [Gate::Dependencies, Gate::Notes]);
+    scene.note(item, "proof", "words");
+    scene.must(blocker, Trigger::Complete);
+    scene.advance_by(item, done(), None, None).expect("everything is there");
+    scene.world.check();
+}
+
+#[test]
+fn a_close_by_force_says_so_on_record() {
+    let mut scene = Scene::with_schema(Workflow::standard(), &[("proof", Role::Work)]);
+    let (free, owing) = (scene.item("free"), scene.typed("owing"));
+    scene.must(free, Trigger::Complete);
+    let close = CloseTree { project: World::project(), what: What::Whole(owing.into()), cancel: false, fence: None };
+    let call = scene.world.call(None);
+    scene.world.run(&call, &close).expect("closed past the note");
+    let moved = scene.world.events.iter().filter(|event| event.verb == Verb::Moved);
+    let forced: Vec<_> = moved.map(|event| event.data.get("forced").cloned()).collect();
+    assert_eq!(forced, [None, Some(true.into())]);
+    scene.world.check();
 }

@@ -41,6 +41,8 @@ fn items_are_named_by_id_key_or_prefix() {
         ("550e", "550e"),
         ("DOC-17", "DOC-17"),
         ("doc-17", "DOC-17"),
+        ("DOC-017", "DOC-17"),
+        ("DOC-0000000017", "DOC-17"),
     ];
     for (text, shown) in good {
         assert_eq!(text.parse::<ItemRef>().expect(text).to_string(), shown);
@@ -52,6 +54,8 @@ fn items_are_named_by_id_key_or_prefix() {
         "../x",
         "x",
         "DOC-0",
+        "DOC-000",
+        "DOC-00000000017",
         "DOC-",
         "DOC-1x",
         "DOC-１",

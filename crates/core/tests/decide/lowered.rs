@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use docket_core::access::Access;
-use docket_core::command::{Claim, ClaimOutcome, ClaimRequest, Create, Edit, NewItem, NotePut, Patch, PutNotes, Renew};
+use docket_core::command::{
+    Ask, BriefText, Change, Claim, ClaimOutcome, ClaimRequest, Create, Edit, NewCriterion, NewItem, NotePut, Patch,
+    Proof, PutNotes, Renew, SetBrief, Verify,
+};
 use docket_core::engine::Call;
 use docket_core::limits::Lowered;
-use docket_core::model::{Tag, Text, Ttl};
+use docket_core::model::{Authority, CriterionId, Tag, Text, Ttl};
 use docket_core::testing::{World, name, title};
 use docket_core::{Code, Error, Reason};
 
@@ -120,4 +123,54 @@ fn a_lease_that_was_longer_is_renewed_for_as_long_as_may_be() {
     assert_eq!(renewed.held.claim.ttl_seconds, 300);
     let error = scene.world.run(&lowered, &renew(Ttl::parse(900).ok())).expect_err("what is stated is held to it");
     assert_eq!(told(&error), (Code::Validation, Reason::BadTtl, Some("ttlSeconds")));
+}
+
+#[test]
+fn what_is_said_beside_criteria_and_questions_is_held_to_it_too() {
+    let mut scene = Scene::task_orchestrator();
+    let item = scene.item("x");
+    let before = call(&mut scene, Lowered::NOT);
+    let lowered = call(&mut scene, Lowered { text_bytes: 10, ..Lowered::NOT });
+    let brief = |words: &str, how: Option<&str>| {
+        let line = NewCriterion {
+            instructions: how.map_or(Change::Keep, |how| Change::Set(text(how))),
+            ..NewCriterion::saying(text(words))
+        };
+        let brief = BriefText { acceptance_criteria: Change::Set(vec![line]), ..BriefText::default() };
+        SetBrief {
+            project: World::project(),
+            item: item.into(),
+            brief,
+            replace: false,
+            expected_version: None,
+            fence: None,
+            authority: Authority::Agent,
+        }
+    };
+    // What reads otherwise is another criterion.
+    let note = |words: &str| Verify {
+        project: World::project(),
+        item: item.into(),
+        proofs: vec![Proof { criterion: CriterionId(2), passed: true, note: Some(text(words)) }],
+        authority: Authority::Agent,
+        fence: None,
+    };
+    let ask = |option: &str| Ask {
+        project: World::project(),
+        item: item.into(),
+        text: text("which?"),
+        options: vec![text(option)],
+        fence: None,
+    };
+    let long = "12345678901";
+    let refused = scene.world.run(&lowered, &brief("short", Some(long))).expect_err("too long");
+    assert_eq!(told(&refused), (Code::Validation, Reason::TooLong, Some("instructions")));
+    scene.world.run(&before, &brief("short", Some(long))).expect("before it was lowered");
+    scene.world.run(&lowered, &brief("other", Some(long))).expect("these instructions are not new");
+    let refused = scene.world.run(&lowered, &note(long)).expect_err("too long");
+    assert_eq!(told(&refused), (Code::Validation, Reason::TooLong, Some("note")));
+    scene.world.run(&lowered, &note("1234567890")).expect("as long as may be");
+    let refused = scene.world.run(&lowered, &ask(long)).expect_err("too long");
+    assert_eq!(told(&refused), (Code::Validation, Reason::TooLong, Some("options")));
+    scene.world.run(&lowered, &ask("1234567890")).expect("as long as may be");
 }

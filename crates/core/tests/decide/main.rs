@@ -16,6 +16,7 @@ mod lowered;
 mod markdown;
 mod moves;
 mod notes;
+mod parked;
 mod progress;
 mod proving;
 mod queue;

@@ -3,7 +3,7 @@
 use crate::scene::Scene;
 use docket_core::model::{Role, Trigger};
 use docket_core::workflow::{Lifecycle, Workflow};
-use docket_core::{Gate, Reason};
+use docket_core::{Gate, Kind, Reason};
 
 /// Where a trigger leads from a role, or that it is refused, in the task-orchestrator preset without a schema.
 #[test]
@@ -319,6 +319,22 @@ fn a_stale_fence_writes_nothing_whoever_holds_the_item_now() {
 }
 
 #[test]
+fn a_move_that_only_a_claim_is_in_the_way_of_may_be_tried_again() {
+    let mut scene = Scene::with_schema(Workflow::task_orchestrator(), &[("plan", Role::Queue)]);
+    let item = scene.typed("x");
+    scene.claim(item, "ann").expect("nobody holds it");
+    let refused = scene.advance_as(item, Trigger::Block, Some("bob")).expect_err("ann holds it");
+    assert_eq!((refused.kind, refused.reason), (Kind::Transient, Reason::AlreadyClaimed));
+    assert!(refused.retry_after_ms.is_some_and(|wait| wait <= 900_000), "{refused:?}");
+    let refused = scene.advance_as(item, Trigger::Start, Some("bob")).expect_err("and the plan is missing");
+    assert_eq!((refused.kind, refused.reason), (Kind::Permanent, Reason::AlreadyClaimed));
+    assert_eq!(refused.retry_after_ms, None, "to wait is not enough");
+    assert!(refused.refusals.iter().any(|refusal| refusal.retry_after_ms.is_some()), "{refused:?}");
+    let refused = scene.advance_as(item, Trigger::Start, Some("ann")).expect_err("the plan is missing");
+    assert_eq!((refused.kind, refused.retry_after_ms), (Kind::Permanent, None));
+}
+
+#[test]
 fn a_forged_fence_is_refused() {
     let mut scene = Scene::task_orchestrator();
     let item = scene.item("x");
@@ -342,7 +358,11 @@ fn closing_a_subtree_never_closes_over_an_open_part() {
     }
 }
 
-fn move_to(scene: &mut Scene, item: docket_core::model::ItemId, status: &str) -> Result<(), docket_core::Error> {
+pub(crate) fn move_to(
+    scene: &mut Scene,
+    item: docket_core::model::ItemId,
+    status: &str,
+) -> Result<(), docket_core::Error> {
     let target = docket_core::workflow::Target::Status(docket_core::testing::name(status));
     scene.advance_by(item, target, None, None).map(|_| ())
 }
@@ -365,10 +385,18 @@ fn no_gate_is_walked_around_by_way_of_blocked() {
 
 #[test]
 fn moving_about_inside_blocked_keeps_where_it_came_from() {
-    let mut scene = Scene::new(Workflow::standard());
+    let mut workflow = Workflow::standard();
+    let stuck = docket_core::workflow::Status {
+        name: docket_core::testing::name("stuck"),
+        role: Role::Blocked,
+        claimable: true,
+        outcome: None,
+    };
+    workflow.statuses.push(stuck);
+    let mut scene = Scene::new(workflow);
     let item = scene.item("x");
     scene.must(item, Trigger::Start);
     scene.must(item, Trigger::Block);
-    move_to(&mut scene, item, "waiting_for_input").expect("sideways");
+    move_to(&mut scene, item, "stuck").expect("sideways");
     assert_eq!(scene.must(item, Trigger::Resume).to_status.as_str(), "in_progress");
 }

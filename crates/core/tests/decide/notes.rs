@@ -52,6 +52,34 @@ fn what_is_owed_is_told_with_every_write() {
 }
 
 #[test]
+fn a_note_counts_in_its_own_phase_alone_and_comes_there_by_itself() {
+    let mut scene = Scene::with_schema(Workflow::task_orchestrator(), &[("plan", Role::Queue), ("proof", Role::Work)]);
+    let item = scene.typed("x");
+    let put = |scene: &mut Scene, key: &str, phase: Option<Role>| {
+        let call = scene.world.call(Some("ann"));
+        let body = Text::parse("words").expect("a text");
+        let note = NotePut { item: item.into(), key: name(key), phase, body, by: None, fence: None };
+        let put = PutNotes { project: World::project(), notes: vec![note], atomic: true };
+        scene.world.run(&call, &put).expect("a note")
+    };
+    let written = put(&mut scene, "plan", Some(Role::Review));
+    assert_eq!(written.items[&item].guide.progress.map(|progress| (progress.filled, progress.remaining)), Some((0, 1)));
+    let by = written.notes[0].as_ref().expect("a note").by.as_ref().expect("who wrote it");
+    assert_eq!(by.actor.id.as_str(), "ann", "the actor of the call is told, for it was kept");
+    for (trigger, missing) in [(Trigger::Start, vec!["plan"]), (Trigger::Complete, vec!["plan", "proof"])] {
+        let refused = scene.advance(item, trigger).expect_err("the plan is elsewhere");
+        assert_eq!(refused.refusals[0].missing_notes, missing, "{trigger}");
+        assert!(refused.message.contains("plan (it is written for review phase, not for queue)"), "{refused}");
+    }
+    // Where no phase is said, the schema's is meant, also by whoever mends it.
+    let written = put(&mut scene, "plan", None);
+    assert_eq!(written.items[&item].guide.progress.map(|progress| (progress.filled, progress.remaining)), Some((1, 0)));
+    assert_eq!(scene.must(item, Trigger::Start).to_role, Role::Work);
+    put(&mut scene, "proof", None);
+    assert_eq!(scene.must(item, Trigger::Start).to_role, Role::Terminal);
+}
+
+#[test]
 fn notes_are_removed_by_id_by_key_and_all_at_once() {
     let mut scene = Scene::task_orchestrator();
     let item = scene.item("x");

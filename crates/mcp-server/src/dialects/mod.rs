@@ -9,4 +9,5 @@ mod task_orchestrator;
 pub(crate) use cairn::Cairn;
 pub(crate) use execution::Execution;
 pub(crate) use foresttasks::Foresttasks;
+pub use foresttasks::{Guide, guides};
 pub(crate) use task_orchestrator::TaskOrchestrator;

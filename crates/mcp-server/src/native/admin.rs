@@ -2,7 +2,7 @@
 
 use docket_core::access::Profile;
 use docket_core::command::{CreateKey, KeySet, RevokeKey, RotateKey, SetProject, SetSettings};
-use docket_core::model::{ApiKey, ItemRef, KeyPrefix, KeySecret, Name, Project, Slug, Title};
+use docket_core::model::{ApiKey, ItemRef, KeyPrefix, KeySecret, Project, Slug, Title};
 use docket_core::workflow::{Settings, Workflow};
 use docket_core::{Code, Error, Invalid, Kind, Reason, limits, wire};
 use rmcp::model::{JsonObject, Tool};
@@ -178,12 +178,10 @@ fn project_answer(project: &Project, changed: bool) -> Answer {
 async fn create_key(session: &Session, writer: &Writer, fields: &mut Fields) -> Result<Answer, Error> {
     let secret = new_secret()?;
     let profile = fields.need("profile", str::parse::<Profile>)?;
-    let named = fields.parsed("name", name)?;
-    let fallback = || Name::parse(&format!("{profile}-{}", secret.handle().as_str())).map_err(Error::from);
     let command = CreateKey {
         handle: secret.handle().clone(),
         digest: secret.digest(),
-        name: named.map_or_else(fallback, Ok)?,
+        name: fields.parsed("name", name)?,
         profile,
         projects: fields.texts("projects", Slug::parse)?.unwrap_or_default(),
         item: fields.parsed("item", str::parse::<ItemRef>)?,

@@ -64,7 +64,7 @@ async fn run(session: &Session, arguments: JsonObject) -> Result<Answer, Error> 
         },
         item,
     };
-    let watched = session.engine().watch(&watch, cursor.as_deref(), patience, tokio::time::sleep).await?;
+    let watched = session.engine().watch(&watch, cursor.as_deref(), patience, |time| session.sleep(time)).await?;
     Ok(answer(session, &watched).await)
 }
 

@@ -211,7 +211,7 @@ async fn next(
 ) -> Result<Result<Taken, usize>, Error> {
     let command = ClaimNext { project: project.clone(), wanted, ttl };
     let call = writer.call(session);
-    let offer = session.engine().claim_next_waiting(call, command, wait, tokio::time::sleep).await?;
+    let offer = session.engine().claim_next_waiting(call, command, wait, |time| session.sleep(time)).await?;
     Ok(match (offer.held, offer.started) {
         (Some(held), Some(started)) => {
             Ok(Taken { held: *held, started: *started, auto_released: offer.auto_released, attempt: None })

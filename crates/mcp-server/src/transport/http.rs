@@ -2,32 +2,38 @@
 //!
 //! No session is made for clients of any revision, so there is nothing that another caller could look up, resume or end: who
 //! calls is known anew for every request, by what its headers show. An answer is plain JSON unless the call tells of its
-//! progress; then it is a stream. Whoever hangs up cancels the call.
+//! progress; then it is a stream. Whoever hangs up cancels the call; who shook hands may also take it back by a message (`recall.rs`).
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use docket_core::{Error, echo};
+use docket_core::model::Name;
+use docket_core::{Code, Error, Kind, Reason, echo};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use rmcp::ServerHandler;
-use rmcp::model::{ErrorCode, JsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
 use super::message::{Bad, parse};
+use super::recall::{self, Call, Calls, Revocable};
 use crate::server::{DocketServer, Logged};
 use crate::session::{Session, Settings, SharedKeys};
 use crate::surface::{surface, surfaces};
 use crate::watch::{Hub, Overheard};
 
+/// When whoever was cut off by a server that stops should come again.
+const CUT_OFF_RETRY_MS: u64 = 1_000;
+
 /// A handler of MCP over HTTP. Host, origin and caller are the affair of whoever takes the connections.
 pub struct StatelessHttp<H> {
     service: StreamableHttpService<H, NeverSessionManager>,
+    calls: Calls,
 }
 
 impl<H: ServerHandler + Send + 'static> StatelessHttp<H> {
@@ -39,22 +45,61 @@ impl<H: ServerHandler + Send + 'static> StatelessHttp<H> {
             .with_sse_retry(None)
             .disable_allowed_hosts()
             .with_cancellation_token(stop.clone());
-        Self { service: StreamableHttpService::new(move || Ok(make()), Arc::default(), config) }
+        let service = StreamableHttpService::new(move || Ok(make()), Arc::default(), config);
+        Self { service, calls: Calls::default() }
     }
 
-    /// Answers one request.
-    pub async fn answer(&self, request: Request<Full<Bytes>>) -> Response<BoxBody<Bytes, Infallible>> {
+    /// Answers one request of somebody.
+    pub async fn answer(
+        &self,
+        principal: &Name,
+        request: Request<Full<Bytes>>,
+    ) -> Response<BoxBody<Bytes, Infallible>> {
         let (mut parts, body) = request.into_parts();
         // Each of them is whole: it was collected before.
         let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        if parts.method == Method::POST
-            && let Err(bad) = check(&bytes)
-        {
-            return refused(&bad);
+        let about = match (&parts.method, check(&bytes)) {
+            (&Method::POST, Ok(message)) => about(&message),
+            (&Method::POST, Err(bad)) => return refused(&bad),
+            _ => About::Else,
+        };
+        let client = recall::shown(&parts.headers);
+        // Whatever comes next is served without it.
+        parts.headers.remove(recall::HEADER);
+        let answered = self.service.handle(Request::from_parts(parts, Full::new(bytes)));
+        let call = |id| client.map(|client| Call { principal: principal.clone(), client, id });
+        match about {
+            About::Greeting => named(answered.await),
+            About::Recall(id) => {
+                if let Some(call) = call(id) {
+                    self.calls.take_back(&call);
+                }
+                answered.await
+            }
+            About::Request(id) => match call(id) {
+                Some(call) => self.answer_unless_taken_back(call, answered).await,
+                None => answered.await,
+            },
+            About::Else => answered.await,
         }
-        // Revisions before the stateless one sent it back; here it stands for nothing.
-        parts.headers.remove("mcp-session-id");
-        self.service.handle(Request::from_parts(parts, Full::new(bytes))).await
+    }
+
+    /// Answers a call as long as nobody takes it back; then nothing is said, since nobody waits for it.
+    async fn answer_unless_taken_back(
+        &self,
+        call: Call,
+        answered: impl Future<Output = Response<BoxBody<Bytes, Infallible>>>,
+    ) -> Response<BoxBody<Bytes, Infallible>> {
+        let under_way = self.calls.begin(call);
+        tokio::select! {
+            biased;
+            () = under_way.taken_back() => {
+                let mut nothing = Response::new(Full::default().boxed());
+                *nothing.status_mut() = StatusCode::ACCEPTED;
+                nothing
+            }
+            answer = answered => answer.map(|body| Revocable::new(body, under_way).boxed()),
+        }
     }
 }
 
@@ -69,22 +114,26 @@ pub struct HttpEndpoint {
     services: Vec<(&'static str, StatelessHttp<DocketServer>)>,
     keys: SharedKeys,
     hub: Arc<Hub>,
-    stop: CancellationToken,
+    /// Ends what only waits.
+    stopping: CancellationToken,
+    /// Ends everything.
+    closed: CancellationToken,
 }
 
 impl HttpEndpoint {
     /// All surfaces.
     pub fn new() -> Result<Self, Error> {
-        let stop = CancellationToken::new();
+        let closed = CancellationToken::new();
         let hub = Arc::<Hub>::default();
         let mut services = Vec::new();
         for name in surfaces() {
             let surface = surface(name)?;
             let hub = Arc::clone(&hub);
             let make = move || DocketServer::over_http(Arc::clone(&surface), Arc::clone(&hub));
-            services.push((*name, StatelessHttp::new(make, &stop)));
+            services.push((*name, StatelessHttp::new(make, &closed)));
         }
-        Ok(Self { services, keys: SharedKeys::default(), hub, stop })
+        let stopping = CancellationToken::new();
+        Ok(Self { services, keys: SharedKeys::default(), hub, stopping, closed })
     }
 
     /// Answers one request of the caller that the settings describe; the default surface where none is named.
@@ -101,19 +150,31 @@ impl HttpEndpoint {
             return Err(Error::not_found(format!("no surface \"{}\"; there are {known}", echo(name))));
         };
         if request.headers().get("mcp-method").is_some_and(|method| method.as_bytes() == b"subscriptions/listen") {
+            settings.engine.begins_to_wait()?;
             // Before it is told that it may listen, so that nothing is missed between the two.
             let ear = self.hub.listen(&settings.engine).await?;
             request.extensions_mut().insert(Overheard::new(ear));
         }
-        request.extensions_mut().insert(Session::sharing(settings, self.keys.clone()));
+        let principal = settings.principal.clone();
+        request.extensions_mut().insert(Session::sharing(settings, self.keys.clone()).until(self.stopping.clone()));
         // The call is answered in a task of its own, and what it logs belongs to this request all the same.
         request.extensions_mut().insert(Logged(tracing::Span::current()));
-        Ok(service.answer(request).await)
+        let response = service.answer(&principal, request).await;
+        // Whoever is cut off is told what the protocol's own words do not say: that it is worth another try.
+        if self.closed.is_cancelled() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
+            return Err(cut_off());
+        }
+        Ok(response)
+    }
+
+    /// Ends what only waits, as if its time were over: the server is about to stop.
+    pub fn stop(&self) {
+        self.stopping.cancel();
     }
 
     /// Ends every call that is still under way.
     pub fn close(&self) {
-        self.stop.cancel();
+        self.closed.cancel();
     }
 }
 
@@ -123,10 +184,52 @@ impl std::fmt::Debug for HttpEndpoint {
     }
 }
 
+fn cut_off() -> Error {
+    let message = "the server stopped before the call had ended: whether it took effect is told by asking again";
+    let error = Error::new(Kind::Transient, Code::Unavailable, Reason::StoreBusy, message);
+    Error { retry_after_ms: Some(CUT_OFF_RETRY_MS), ..error }
+}
+
+/// What a message is about, as far as others depend on it.
+enum About {
+    /// A client shakes hands.
+    Greeting,
+    Request(RequestId),
+    /// A call is taken back.
+    Recall(RequestId),
+    Else,
+}
+
+fn about(message: &ClientJsonRpcMessage) -> About {
+    match message {
+        JsonRpcMessage::Request(request) => match &request.request {
+            ClientRequest::InitializeRequest(_) => About::Greeting,
+            _ => About::Request(request.id.clone()),
+        },
+        JsonRpcMessage::Notification(notification) => match &notification.notification {
+            ClientNotification::CancelledNotification(cancelled) => {
+                cancelled.params.request_id.clone().map_or(About::Else, About::Recall)
+            }
+            _ => About::Else,
+        },
+        JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => About::Else,
+    }
+}
+
+/// A greeting that was returned, with a name for whoever is greeted.
+fn named(mut answer: Response<BoxBody<Bytes, Infallible>>) -> Response<BoxBody<Bytes, Infallible>> {
+    if answer.status() == StatusCode::OK
+        && let Some(name) = recall::new_name()
+    {
+        answer.headers_mut().insert(recall::HEADER, name);
+    }
+    answer
+}
+
 /// Refuses what is no message that a client may send.
-fn check(body: &[u8]) -> Result<(), Bad> {
+fn check(body: &[u8]) -> Result<ClientJsonRpcMessage, Bad> {
     match parse(body.trim_ascii())? {
-        Some(JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_)) => Ok(()),
+        Some(message @ (JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_))) => Ok(message),
         Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) => {
             Err(Bad::new(ErrorCode::INVALID_REQUEST, "a response to nothing: this server asks no questions"))
         }

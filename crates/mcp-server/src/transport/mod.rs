@@ -3,6 +3,7 @@
 mod http;
 mod line;
 mod message;
+mod recall;
 mod stdio;
 
 pub use http::{HttpEndpoint, StatelessHttp};

@@ -110,16 +110,11 @@ pub(crate) async fn list(caller: Caller, Query(query): Query<KeysQuery>) -> Answ
 )]
 pub(crate) async fn create(caller: Caller, Idempotency(request): Idempotency, Json(body): Json<NewKey>) -> Answer {
     let secret = new_secret()?;
-    let profile = body.profile;
-    let name = match body.name {
-        Some(name) => name,
-        None => Name::parse(&format!("{profile}-{}", secret.handle().as_str())).map_err(Error::from)?,
-    };
     let create = CreateKey {
         handle: secret.handle().clone(),
         digest: secret.digest(),
-        name,
-        profile,
+        name: body.name,
+        profile: body.profile,
         projects: body.projects,
         item: body.item,
         lasts: body.lasts_seconds,

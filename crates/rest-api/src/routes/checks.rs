@@ -5,6 +5,7 @@ use docket_core::model::{Fence, ItemRef, RequestId, Text, Tree};
 use docket_core::prove::Wanted;
 use docket_core::query::{ChecksShown, ProvedShown};
 use docket_core::store::ProjectRef;
+use docket_core::{Error, Reason};
 use http::StatusCode;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -32,6 +33,8 @@ pub(crate) struct ChecksBody {
 pub(crate) struct ApproveBody {
     /// These, by place; all, where none is named.
     only: Vec<usize>,
+    /// The version of the item that was read; or say it by If-Match. It has to be said.
+    version: Option<u64>,
 }
 
 /// A person's word on a check.
@@ -122,15 +125,16 @@ pub(crate) async fn add(
 
 /// Let checks run
 ///
-/// Exactly as they are: an edit voids it. It takes an operator who acts as a person, and somebody else than the check's author. With
-/// `If-Match` what is let run is what was read: 412 where the item has changed since.
+/// Exactly as they are: an edit voids it. It takes an operator who acts as a person, and somebody else than the check's author. What is
+/// let run is what was read: say its version by `version` or `If-Match`; without it the answer is 422 (`missing_field`), and 409, or 412
+/// with `If-Match`, where the item has changed since.
 #[utoipa::path(
     post, path = "/items/{id}/checks/approve", tag = "checks",
     params(
         ("id" = ItemRef, Path, description = "The item"),
         ("If-Match" = Option<String>, Header, description = "An `ETag` of the item"),
     ),
-    request_body(content = ApproveBody, example = json!({"only": [0]})),
+    request_body(content = ApproveBody, example = json!({"only": [0], "version": 2})),
     responses((status = 200, description = "The checks as they are now", body = ChecksShown)),
 )]
 pub(crate) async fn approve(
@@ -140,7 +144,13 @@ pub(crate) async fn approve(
     expected: Expected,
     MaybeJson(body): MaybeJson<ApproveBody>,
 ) -> Answer {
-    let approve = ApproveChecks { project: ProjectRef::Any, item, only: body.only, expected_version: expected.0 };
+    if let (Some(said), Some(header)) = (body.version, expected.0)
+        && said != header
+    {
+        return Err(Error::validation(Reason::BadValue, "version and If-Match differ").at("version").into());
+    }
+    let expected_version = body.version.or(expected.0);
+    let approve = ApproveChecks { project: ProjectRef::Any, item, only: body.only, expected_version };
     done(expected, caller.engine.run(caller.call(request), approve).await)
 }
 

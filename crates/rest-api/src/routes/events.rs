@@ -13,6 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::stream;
 use crate::answer::{self, Answer, event_out, ok, page};
 use crate::app::Shared;
+use crate::connection::GivenUp;
 use crate::extract::{ItemPath, Query};
 use crate::gate::Caller;
 use crate::limits::PAGE_DEFAULT;
@@ -71,11 +72,12 @@ pub(crate) async fn list(
     State(shared): answer::State,
     caller: Caller,
     turn: Turn,
+    given_up: GivenUp,
     headers: HeaderMap,
     Query(query): Query<EventsQuery>,
 ) -> Answer {
     if headers.get(http::header::ACCEPT).is_some_and(|accept| accept.as_bytes().starts_with(b"text/event-stream")) {
-        return stream::begin(shared, caller, turn, &headers, query).await;
+        return stream::begin(shared, caller, turn, given_up, &headers, query).await;
     }
     shown(&shared, &caller, &turn, query).await
 }
@@ -136,13 +138,14 @@ async fn shown(shared: &Shared, caller: &Caller, turn: &Turn, query: EventsQuery
         return waited(shared, caller, turn, &query).await;
     }
     let filter = filter(shared, caller, &query).await?;
-    let head = caller.engine.head().await?;
+    // Whoever looks back does not go on from there.
+    let head = if filter.newest_first { 0 } else { caller.engine.head().await? };
     let page = caller.engine.event_list(&filter, query.cursor.as_deref()).await?;
     let newest = page.events.iter().map(|event| event.seq).max();
     // A full page may leave out what lies between it and the head.
     let cursor = match newest {
         Some(newest) => newest,
-        None => filter.after.unwrap_or(0).max(if filter.newest_first { 0 } else { head }),
+        None => filter.after.unwrap_or(0).max(head),
     };
     let events = page.events.into_iter().map(event_out).collect();
     ok(&EventPage { events, cursor, next_cursor: page.next })

@@ -204,7 +204,10 @@ pub(crate) async fn show(caller: Caller, TextPath(entry): TextPath<EntryId>) -> 
 /// reviewed before.
 #[utoipa::path(
     patch, path = "/knowledge/{entry}", tag = "knowledge",
-    params(("entry" = EntryId, Path, description = "The entry")),
+    params(
+        ("entry" = EntryId, Path, description = "The entry"),
+        ("If-Match" = Option<String>, Header, description = "An `ETag` of the entry"),
+    ),
     request_body(content = EntryPatch, example = json!({"tags": ["build", "linker"]})),
     responses((status = 200, description = "The entry", body = EntryEdited)),
 )]
@@ -243,7 +246,10 @@ pub(crate) async fn remove(
 /// For people alone, and for what was read: if the entry has changed since, nothing is written.
 #[utoipa::path(
     post, path = "/knowledge/{entry}/review", tag = "knowledge",
-    params(("entry" = EntryId, Path, description = "The entry")),
+    params(
+        ("entry" = EntryId, Path, description = "The entry"),
+        ("If-Match" = Option<String>, Header, description = "An `ETag` of the entry"),
+    ),
     request_body(content = EntryReview, example = json!({"reviewed": true, "version": 1})),
     responses((status = 200, description = "How the entry stands", body = ReviewedEntry)),
 )]

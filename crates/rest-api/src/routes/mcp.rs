@@ -11,19 +11,20 @@ use axum::extract::{RawPathParams, Request, State};
 use axum::response::Response;
 use axum::routing::any;
 use bytes::Bytes;
-use docket_core::Error;
 use docket_core::model::Slug;
+use docket_core::{Code, Error, Kind, Reason};
 use http_body_util::Full;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Frame, SizeHint};
 use serde::Deserialize;
+use tracing::Span;
 
 use crate::answer::{self, Answer};
 use crate::app::Shared;
 use crate::extract::{Query, collect};
 use crate::failure::Failure;
 use crate::gate::{Caller, Pass};
-use crate::turn::{Turn, Waiting};
+use crate::turn::Turn;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,22 +50,38 @@ async fn handle(
     let surface = names.iter().find(|(name, _)| *name == "surface").map(|(_, text)| text.to_owned());
     let (parts, body) = request.into_parts();
     let body = collect(&parts.headers, body, &shared, shared.limits.body_bytes).await?;
-    // A call may wait for work, and only the protocol knows whether this one does.
-    let waiting = turn.wait()?;
     let request = http::Request::from_parts(parts, Full::new(body));
     let pass = Arc::clone(&caller.pass);
-    let response = mcp.answer(caller, surface, query.project, request).await?;
-    Ok(response.map(|body| Body::new(Held { body: Some(body), ended: None, pass, _waiting: waiting })) as Response)
+    // What is at work is let end; whoever waits does not outlast what they were let in by.
+    let ended = async {
+        turn.waits().await;
+        pass.ended().await;
+    };
+    let response = tokio::select! {
+        biased;
+        response = mcp.answer(caller, surface, query.project, request) => response?,
+        () = ended => {
+            tracing::info!("a call was ended: what its caller was let in by does not hold any more");
+            return Err(no_longer());
+        }
+    };
+    let span = Span::current();
+    Ok(response.map(|body| Body::new(Held { body: Some(body), ended: None, pass, span })) as Response)
 }
 
-/// An answer that may be a stream without end: its place is taken until it ends, and it does not outlast what its reader was
-/// let in by.
+fn no_longer() -> Failure {
+    let message = "what this call was let in by does not hold any more";
+    Error::new(Kind::Permanent, Code::Forbidden, Reason::BadCredential, message).into()
+}
+
+/// An answer that may be a stream without end: it does not outlast what its reader was let in by.
 struct Held {
     body: Option<BoxBody<Bytes, Infallible>>,
     /// Looked at from the first moment on in which there is nothing to be sent.
     ended: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     pass: Arc<dyn Pass>,
-    _waiting: Waiting,
+    /// What is logged of it belongs to its request.
+    span: Span,
 }
 
 impl hyper::body::Body for Held {
@@ -88,7 +105,9 @@ impl hyper::body::Body for Held {
         if ended.as_mut().poll(context).is_pending() {
             return Poll::Pending;
         }
-        tracing::info!("an answer was ended: what its reader was let in by does not hold any more");
+        held.span.in_scope(|| {
+            tracing::info!("an answer was ended: what its reader was let in by does not hold any more");
+        });
         // Whatever makes it is told that nobody listens.
         held.body = None;
         Poll::Ready(None)

@@ -50,7 +50,7 @@ use utoipa_axum::routes;
 
 use crate::app::Shared;
 use crate::failure::Failure;
-use crate::{docs, front, resource};
+use crate::{docs, front, pages, resource};
 
 /// Where a client learns how to get a token.
 pub(crate) const METADATA: &str = "/.well-known/oauth-protected-resource";
@@ -179,10 +179,13 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
     let guarded = Router::new()
         .nest(BASE, resources)
         .merge(mcp::router())
-        .route("/metrics", axum::routing::get(probes::metrics))
         .route_layer(from_fn_with_state(Arc::clone(shared), front::admit));
+    let watched = Router::new()
+        .route("/metrics", axum::routing::get(probes::metrics))
+        .route_layer(from_fn_with_state(Arc::clone(shared), front::recognise));
     Router::new()
         .merge(guarded)
+        .merge(watched)
         .route("/healthz", axum::routing::get(probes::health))
         .route("/readyz", axum::routing::get(probes::ready))
         .route(METADATA, axum::routing::get(resource::of_server))
@@ -191,6 +194,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/docs", axum::routing::get(docs::page))
         .route("/docs/page.js", axum::routing::get(docs::script))
         .route("/docs/page.css", axum::routing::get(docs::style))
+        .route("/docs/{page}", axum::routing::get(pages::show))
         .fallback(nothing)
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
             tracing::error!("a request was dropped by a panic");

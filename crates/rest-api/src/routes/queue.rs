@@ -191,15 +191,12 @@ pub(crate) async fn claim_next(
         ttl: body.ttl_seconds,
     };
     drop(place);
-    let stop = shared.stopping.subscribe();
     // Whoever waits when the server stops is told that there is nothing yet, and asks another one.
-    let sleep = move |time: Duration| {
-        let mut stop = stop.clone();
-        async move {
-            tokio::select! {
-                () = tokio::time::sleep(time) => {}
-                _ = stop.wait_for(|stopping| *stopping), if time == patience => {}
-            }
+    let shared = &shared;
+    let sleep = move |time: Duration| async move {
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = shared.stopped() => {}
         }
     };
     let offer = caller.engine.claim_next_waiting(caller.call(request), command, patience, sleep).await?;

@@ -17,10 +17,12 @@ use docket_core::{Error, Reason, limits};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::channel::{Channel, Sender};
+use tracing::Instrument as _;
 
 use super::events::{EventsQuery, filter};
 use crate::answer::{self, Answer};
 use crate::app::Shared;
+use crate::connection::GivenUp;
 use crate::extract::Query;
 use crate::feed::Follower;
 use crate::gate::Caller;
@@ -47,16 +49,18 @@ pub(crate) async fn stream(
     State(shared): answer::State,
     caller: Caller,
     turn: Turn,
+    given_up: GivenUp,
     headers: HeaderMap,
     Query(query): Query<EventsQuery>,
 ) -> Answer {
-    begin(shared, caller, turn, &headers, query).await
+    begin(shared, caller, turn, given_up, &headers, query).await
 }
 
 pub(crate) async fn begin(
     shared: Arc<Shared>,
     caller: Caller,
     turn: Turn,
+    given_up: GivenUp,
     headers: &HeaderMap,
     query: EventsQuery,
 ) -> Answer {
@@ -77,7 +81,8 @@ pub(crate) async fn begin(
     let filter = EventFilter { after: None, newest_first: false, limit: EVENTS.min(limits::PAGE), ..filter };
     let follower = shared.feed.follow(head, last.unwrap_or(head));
     let (sender, body) = Channel::<Bytes, Infallible>::new(PIECES);
-    tokio::spawn(follow(shared, caller, filter, follower, sender, waiting));
+    let reader = Reader { sender, given_up, _waiting: waiting };
+    tokio::spawn(follow(shared, caller, filter, follower, reader).in_current_span());
     let mut response: Response = Body::new(body).into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -86,29 +91,32 @@ pub(crate) async fn begin(
     Ok(response)
 }
 
-async fn follow(
-    shared: Arc<Shared>,
-    caller: Caller,
-    filter: EventFilter,
-    mut follower: Follower,
-    mut sender: Sender<Bytes, Infallible>,
+/// Who reads a stream.
+struct Reader {
+    sender: Sender<Bytes, Infallible>,
+    given_up: GivenUp,
     _waiting: Waiting,
-) {
+}
+
+async fn follow(shared: Arc<Shared>, caller: Caller, filter: EventFilter, mut follower: Follower, mut reader: Reader) {
     let _present = Present::new(&shared.metrics.streams);
     let patience = shared.limits.stall_timeout;
     let pass = Arc::clone(&caller.pass);
     let mut ended = pass.ended();
     let mut piece = Bytes::from_static(b"retry: 2000\n\n");
     loop {
-        match tokio::time::timeout(patience, sender.send_data(piece)).await {
-            Ok(Ok(())) => {}
-            // The reader has gone.
-            Ok(Err(_)) => return,
-            Err(_) => {
+        let lags = match tokio::time::timeout(patience, reader.sender.send_data(piece)).await {
+            Ok(Ok(())) => None,
+            // The reader has gone, or its connection was ended because it took nothing.
+            Ok(Err(_)) => Some(reader.given_up.is_so()),
+            Err(_) => Some(true),
+        };
+        if let Some(lags) = lags {
+            if lags {
                 shared.metrics.lagged.fetch_add(1, Ordering::Relaxed);
                 tracing::info!("a stream was ended: its reader lagged behind");
-                return;
             }
+            return;
         }
         piece = tokio::select! {
             heard = follower.next(&caller.engine, &filter) => match heard {

@@ -84,6 +84,12 @@ pub enum Failure {
     /// 404, or a branch without a pull request.
     #[error("there is no such pull request, or the token may not see it")]
     NotFound,
+    /// 404 for somebody who showed no token: nothing is known of a repository that not everybody may see.
+    #[error(
+        "there is no such pull request for everybody to see, and no token is configured: name the variable that holds one by \
+         [runner] github_token_variable in docket.toml"
+    )]
+    Hidden,
     /// 429, or 403 with an exhausted quota; asking again is of no use before then.
     #[error("the pull request API takes no more requests for now")]
     RateLimited {
@@ -105,7 +111,7 @@ impl Failure {
     /// Whether asking again later may help.
     pub const fn is_transient(&self) -> bool {
         match self {
-            Self::RateLimited { .. } | Self::Unavailable(_) => true,
+            Self::RateLimited { .. } | Self::Unavailable(_) | Self::Hidden => true,
             Self::Unauthorized | Self::Forbidden | Self::NotFound | Self::Unexpected(_) | Self::BadAnswer(_) => false,
         }
     }
@@ -201,9 +207,16 @@ impl Client {
         address
     }
 
+    fn seen_without_token(&self, failure: Try) -> Try {
+        match failure {
+            Try::Over(Failure::NotFound) if self.settings.token.is_none() => Try::Over(Failure::Hidden),
+            Try::Over(_) | Try::Again(..) => failure,
+        }
+    }
+
     async fn get(&self, address: Url) -> Result<Vec<u8>, Try> {
         let mut response = self.http.get(address).send().await.map_err(|error| unreachable(&error))?;
-        judge(&response)?;
+        judge(&response).map_err(|failure| self.seen_without_token(failure))?;
         let mut body = Vec::new();
         while let Some(part) = response.chunk().await.map_err(|error| unreachable(&error))? {
             if body.len() + part.len() > FETCH_BYTES {
@@ -215,7 +228,7 @@ impl Client {
     }
 }
 
-/// What a status means.
+/// What a status means for somebody with a token.
 fn judge(response: &Response) -> Result<(), Try> {
     let status = response.status();
     let asked = retry::asked(response.headers());

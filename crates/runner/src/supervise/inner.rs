@@ -9,12 +9,11 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
 use super::herd::Herd;
-use super::{confine, outer, text};
-use crate::report::{Ended, Files, Processes, Sandbox};
+use super::{confine, mounts, outer, text};
+use crate::report::{Ended, Files, Own, Processes, Sandbox};
 use crate::wire::{self, CANCEL, Outcome, Task};
 
 /// How often orphans are buried while the shell runs.
@@ -29,8 +28,8 @@ pub(super) fn run(words: &mut impl Iterator<Item = OsString>) -> ExitCode {
     let kept = text(words.next());
     let why = text(words.next());
     let processes = match kept.as_str() {
-        "namespace" => Processes::Namespace { user: false, proc: own_proc() },
-        "user-namespace" => Processes::Namespace { user: true, proc: own_proc() },
+        "namespace" => Processes::Namespace { user: false, proc: mounts::own_proc() },
+        "user-namespace" => Processes::Namespace { user: true, proc: mounts::own_proc() },
         _ => Processes::Subreaper { why },
     };
     let herd = if matches!(processes, Processes::Namespace { .. }) {
@@ -44,6 +43,12 @@ pub(super) fn run(words: &mut impl Iterator<Item = OsString>) -> ExitCode {
     let Ok(line) = std::io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let mut line = UnixStream::from(line);
     let Ok(task) = wire::receive::<Task>(&mut line) else { return ExitCode::FAILURE };
+    // Whoever is confined cannot mount any more.
+    let own = match &processes {
+        Processes::Namespace { .. } => mounts::keep(&task.own, task.writable.as_deref().unwrap_or_default()),
+        Processes::None | Processes::Subreaper { .. } if task.own.is_empty() => Own::None,
+        Processes::None | Processes::Subreaper { .. } => Own::Open { why: "no namespace".to_owned() },
+    };
     let files = match &task.writable {
         Some(writable) => confine::confine(writable),
         None => Files::Open { why: "not asked for".to_owned() },
@@ -55,7 +60,7 @@ pub(super) fn run(words: &mut impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => Ended::NotRun(format!("the shell cannot be started: {}", error.kind())),
     };
     let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-    let outcome = Outcome { ended, took_us, sandbox: Sandbox { processes, files } };
+    let outcome = Outcome { ended, took_us, sandbox: Sandbox { processes, files, own } };
     match wire::send(&mut line, &outcome) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
@@ -74,16 +79,6 @@ fn start(task: &Task) -> std::io::Result<Pid> {
         .spawn()?;
     // It is waited for with all others.
     Ok(Pid::from_child(&shell))
-}
-
-/// Shows the namespace its own processes. Where the mounts of the outside would change too, nothing is done.
-fn own_proc() -> bool {
-    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    if rustix::mount::mount_change("/", private).is_err() {
-        return false;
-    }
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    rustix::mount::mount("proc", "/proc", "proc", flags, None).is_ok()
 }
 
 /// A shell that is being watched.

@@ -7,6 +7,7 @@
 mod confine;
 mod herd;
 mod inner;
+mod mounts;
 mod outer;
 
 use std::ffi::OsString;

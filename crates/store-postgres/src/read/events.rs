@@ -2,6 +2,9 @@
 //!
 //! A transaction that took a lower number may commit after one that took a higher. What is shown here ends before the
 //! first number that may still come: a cursor never passes over an event. See `docket_head` in the migrations.
+//!
+//! A standby cannot tell which numbers may still come: it sees what was committed on its primary, and no lock of those that
+//! have yet to commit. It shows what was done last to whoever looks back, and puts off whoever goes on from a place.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -26,18 +29,29 @@ pub(crate) struct Head {
     pub(crate) number: u64,
     /// Whether no transaction is about to commit a number that was taken already.
     pub(crate) settled: bool,
+    /// Whether a standby says so, which knows nothing of transactions that are under way.
+    standby: bool,
+}
+
+impl Head {
+    /// The same for whoever goes on from a number, and must pass over nothing.
+    pub(crate) fn gap_free(self) -> Result<Self, StoreError> {
+        if self.standby { Err(StoreError::Standby(None)) } else { Ok(self) }
+    }
 }
 
 /// Asks how far events may be read. To be asked by a statement of its own, before they are.
 pub(crate) async fn head(link: &mut Link) -> Result<Head, Trouble> {
     let mut script = Script::default();
-    script.set("SELECT json_build_array(h.head, h.settled)::text FROM docket_head() h".to_owned());
+    script.set("SELECT json_build_array(h.head, h.settled, pg_is_in_recovery())::text FROM docket_head() h".to_owned());
     link.ask(script).await
 }
 
 /// Events that match a filter, in two round trips.
 pub(crate) async fn read_events(link: &mut Link, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
-    let mut last = head(link).await?;
+    let goes_on = filter.after.is_some() || !filter.newest_first;
+    let seen = head(link).await?;
+    let mut last = if goes_on { seen.gap_free()? } else { seen };
     // Whoever has just written something wants to see it. Most transactions end within a flush of the disk. What lies
     // before an event that was seen is all there.
     let open_ended = filter.before.is_none_or(|before| before > last.number);

@@ -87,7 +87,7 @@ pub(crate) fn lines(
 }
 
 /// How a check is made, in a few words.
-fn how(kind: &CheckKind) -> String {
+pub(super) fn how(kind: &CheckKind) -> String {
     match kind {
         CheckKind::Manual => "by a person".to_owned(),
         CheckKind::Command { cmd, cwd: None, .. } => cmd.as_str().to_owned(),

@@ -1,24 +1,27 @@
 //! A person's word: that checks may run, that one holds, that a run is given up.
 
 use docket_core::command::{ApproveChecks, Attest, CancelRun};
-use docket_core::model::RunId;
-use docket_core::query::ChecksShown;
+use docket_core::model::{ItemRef, RunId};
+use docket_core::query::{ChecksShown, ShownCheck};
 use docket_core::{Error, Invalid, Reason, echo};
 
 use super::super::values;
 use super::view;
 use crate::exit::Failure;
 use crate::names::WithKey;
-use crate::session::{Access, Shell};
+use crate::output::escape;
+use crate::session::{Access, Session, Shell};
 
 const APPROVE_HELP: &str = "\
 What is approved is the check exactly as it is: an edit voids it. Whoever wrote a check does not approve it, and \
 nobody who acts as an agent does. Whoever is alone runs it with `docket check run` or `docket close`, or allows its command \
-by [runner] allow in docket.toml. With --if-version what is let run is what you have read.
+by [runner] allow in docket.toml. What is let run is what you have read: without --if-version it is only shown, with the version \
+to say.
 
 Examples:
+  docket check approve WEB-7                          show what would be let run
   docket check approve WEB-7 --if-version 4
-  docket check approve WEB-7 --only 0,2";
+  docket check approve WEB-7 --only 0,2 --if-version 4";
 
 const ATTEST_HELP: &str = "\
 Only a person attests. The word counts until the check says something else.
@@ -35,7 +38,7 @@ pub(crate) struct ApproveArgs {
     /// Only these checks, by number
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     only: Vec<usize>,
-    /// Refuse if the item has changed since this version
+    /// The version of the item that you have read; where it has changed since, nothing is let run
     #[arg(long, value_name = "NUMBER")]
     if_version: Option<u64>,
 }
@@ -64,8 +67,15 @@ pub(crate) struct CancelArgs {
 pub(super) async fn approve(shell: &Shell, args: ApproveArgs) -> Result<(), Failure> {
     let item = values::item(&args.item)?;
     let session = shell.session(Access::Write).await?;
-    let approve = ApproveChecks { project: session.scope(), item, only: args.only, expected_version: args.if_version };
-    let shown = ChecksShown::from(session.engine.run(session.call(), approve).await?);
+    let expected_version = args.if_version;
+    let (only, project) = (args.only, session.scope());
+    let approve = ApproveChecks { project, item: item.clone(), only: only.clone(), expected_version };
+    let shown = match session.engine.run(session.call(), approve).await {
+        Err(error) if error.reason == Reason::MissingField => {
+            return Err(unread(&session, &item, &only, error).await);
+        }
+        set => ChecksShown::from(set?),
+    };
     view::answer(shell, &session, &shown, Some("approved checks of")).await
 }
 
@@ -90,6 +100,29 @@ pub(super) async fn cancel(shell: &Shell, args: CancelArgs) -> Result<(), Failur
         let head = format!("{} {}", paint.good("gave up a run of"), names.of(set.item));
         std::iter::once(head).chain(view::runs(&set.runs, paint)).collect()
     })
+}
+
+/// What would be let run, for whoever has not said that it was read, with what to say.
+async fn unread(session: &Session, item: &ItemRef, only: &[usize], error: Error) -> Failure {
+    let shown = match session.engine.checks_of(&session.scope(), item).await {
+        Ok(shown) => shown,
+        Err(error) => return error.into(),
+    };
+    let is_meant = |check: &&ShownCheck| only.is_empty() || only.contains(&check.index);
+    let waits = |check: &&ShownCheck| check.check.kind.is_runnable() && !check.check.is_approved();
+    let lines: Vec<String> = shown
+        .checks
+        .iter()
+        .filter(|check| is_meant(check) && waits(check))
+        .map(|check| format!("  {}  {}: {}", check.index, check.check.desc.as_str(), view::how(&check.check.kind)))
+        .map(|line| escape::line(&line))
+        .collect();
+    let message = format!(
+        "nothing was let run: say which version you have read, with --if-version {}\n{}",
+        shown.version,
+        lines.join("\n")
+    );
+    Error { message, ..error }.into()
 }
 
 fn standing(word: &str) -> Result<(usize, bool), Failure> {

@@ -11,7 +11,7 @@ use crate::testing::name;
 
 /// Criteria of every sort: some the agent's, some a check's, some a person's, some soft; two that say the same from brief to
 /// brief, and longer lists that say known ones anew, by their names.
-fn criteria(count: u8) -> Vec<NewCriterion> {
+pub(super) fn criteria(count: u8) -> Vec<NewCriterion> {
     let line = |index: u8| {
         let anew = count >= 5;
         let text = match (anew, index) {
@@ -41,7 +41,7 @@ pub(super) fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), E
     let at = |stage: &S, index: usize| pick(stage, index).map(ItemRef::Id);
     let words = || Text::parse("words").expect("a text");
     match act {
-        Act::Brief { item, criteria: count, replace, who } => {
+        Act::Brief { item, criteria: count, replace, human, who } => {
             let brief = BriefText {
                 objective: if *count > 4 { Change::Set(words()) } else { Change::Keep },
                 acceptance_criteria: if *count == 0 { Change::Clear } else { Change::Set(criteria(*count)) },
@@ -55,9 +55,9 @@ pub(super) fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), E
                 replace: *replace,
                 expected_version: None,
                 fence: None,
-                authority: Authority::Agent,
+                authority: if *human { Authority::Human } else { Authority::Agent },
             };
-            let call = stage.call(AGENTS[*who]);
+            let call = stage.call(if *human { None } else { AGENTS[*who] });
             Some(stage.run(&call, &set).map(|_| ()))
         }
         Act::Verify { item, criterion, passed, human, who } => {

@@ -31,6 +31,6 @@ pub(super) fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), E
                 stage.run(&call, &FinishSession { session, summary: words(), head: None }).map(|_| ())
             })
         }
-        _ => None,
+        _ => super::checks::attempt(stage, act),
     }
 }

@@ -1,7 +1,7 @@
 //! What the checks of a task came to, with the end of what a failed one said: enough to mend it without another tool.
 
 use docket_core::Error;
-use docket_core::model::{Check, CheckStanding, Item, ItemRef};
+use docket_core::model::{Check, CheckStanding, Item, ItemRef, RunId};
 use docket_core::store::Slice;
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,9 @@ pub(super) async fn checks(session: &Session, seen: &Slice, item: &Item) -> Vec<
     let mut shown = Vec::with_capacity(known.len());
     for one in known {
         let mut row = check(one);
+        if let Some(run) = under_way(seen, item, one) {
+            row.insert("under_way".to_owned(), json!(run));
+        }
         add_result(session, one, &mut row, &mut tails).await;
         shown.push(Value::Object(row));
     }
@@ -36,6 +39,13 @@ pub(super) async fn failed(session: &Session, item: &ItemRef) -> Result<Vec<Valu
         row
     });
     Ok(failed.collect())
+}
+
+/// The run of a check that waits or is being made: what is shown of the check is not about it yet.
+fn under_way(seen: &Slice, item: &Item, check: &Check) -> Option<RunId> {
+    let definition = check.definition();
+    let mut open = seen.runs.values().filter(|run| run.item == item.id && run.state_at(seen.now).is_open());
+    open.find(|run| run.definition == definition).map(|run| run.id)
 }
 
 async fn add_result(session: &Session, check: &Check, row: &mut Map<String, Value>, tails: &mut usize) {

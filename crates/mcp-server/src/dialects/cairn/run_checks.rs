@@ -1,7 +1,7 @@
 //! `run_checks`: runs the commands of a task's checks and keeps what became of them; moves nothing.
 
-use docket_core::Error;
 use docket_core::prove::Wanted;
+use docket_core::{Error, Kind, Reason};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 
@@ -24,6 +24,22 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let item = need_task(&mut fields, "id")?;
     // Whoever asks for a run gets one, though nothing may have changed.
     let wanted = Wanted { only: fields.indices("only")?, again: true };
-    session.engine().prove(&session.call(None, None), session.project().clone(), item.clone(), wanted).await?;
-    task::whole_of(session, &item).await
+    let call = session.call(None, None);
+    match session.engine().prove(&call, session.project().clone(), item.clone(), wanted).await {
+        Ok(_) => task::whole_of(session, &item).await,
+        Err(error) => Err(goes_on(error)),
+    }
+}
+
+/// What whoever waited in vain does next. The checks go on: asked for again when they have ended, they would be made anew.
+fn goes_on(error: Error) -> Error {
+    let waits = matches!(error.reason, Reason::StillRunning | Reason::NoRunner) && error.kind == Kind::Transient;
+    if !waits {
+        return error;
+    }
+    let message = format!(
+        "{}. Do not run them again: `get` shows `under_way` on each that has not ended, and its result once it has",
+        error.message
+    );
+    Error { message, ..error }
 }

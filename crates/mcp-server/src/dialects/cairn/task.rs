@@ -22,7 +22,8 @@ pub(super) async fn whole(session: &Session, item: ItemId) -> Result<Answer, Err
 
 /// The same by whatever name.
 pub(super) async fn whole_of(session: &Session, item: &ItemRef) -> Result<Answer, Error> {
-    let seen = session.engine().show(session.project(), std::slice::from_ref(item), around()).await?;
+    let around = Around { open_runs: true, ..around() };
+    let seen = session.engine().show(session.project(), std::slice::from_ref(item), around).await?;
     let item = seen.resolve(item)?;
     let assignees = who::assignees(session, std::iter::once(item), seen.now).await?;
     let mut task = fields(&seen, item, assignees.get(&item.id))?;

@@ -51,6 +51,10 @@ pub(super) fn violation(refusal: &Refusal) -> Value {
             .map(|criterion| json!({ "id": criterion.id, "verifier": criterion.verifier, "status": criterion.status }));
         told.insert("criteria".to_owned(), shown.collect());
     }
+    if !refusal.unshown.is_empty() {
+        let shown = refusal.unshown.iter().map(|check| json!({ "index": check.index, "status": check.status }));
+        told.insert("checks".to_owned(), shown.collect());
+    }
     let tasks = refusal.blockers.iter().map(|blocker| blocker.item).chain(refusal.open_items.iter().copied());
     let tasks: Vec<Value> = tasks.map(|id| json!(id)).collect();
     if !tasks.is_empty() {
@@ -62,7 +66,8 @@ pub(super) fn violation(refusal: &Refusal) -> Value {
     Value::Object(told)
 }
 
-/// The whole failure in a line. What gates say may quote titles and criteria: here they are named by their ids.
+/// The whole failure in a line. What gates say may quote titles, criteria and checks: here
+/// they are named by their ids and places.
 fn message(error: &Error) -> String {
     if error.refusals.is_empty() {
         return error.message.clone();
@@ -89,6 +94,10 @@ fn line(refusal: &Refusal) -> String {
                 "acceptance criteria not shown"
             };
             format!("{what}: {}", some(shown, refusal.unproved.len()))
+        }
+        Gate::Checks if !refusal.unshown.is_empty() => {
+            let shown = refusal.unshown.iter().map(|check| format!("{} ({})", check.index, check.status.as_str()));
+            format!("checks have not passed: {}", some(shown, refusal.unshown.len()))
         }
         Gate::Transition
         | Gate::Ownership

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::args::{includes, long_text, name, need_task, one_of, request_id, status};
 use super::packet;
 use super::sections::read;
+use super::task::{no_status, slip};
 use crate::answer::Answer;
 use crate::input::Fields;
 use crate::session::Session;
@@ -24,6 +25,8 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
     let include = includes(&mut fields)?;
     let proofs = proofs(&mut fields, "verify")?;
     let proved: Vec<CriterionId> = proofs.iter().map(|proof| proof.criterion).collect();
+    let target = fields.parsed("targetStatus", status)?;
+    let said = target.as_ref().map(|target| ("targetStatus", target));
     let finish = Finish {
         project: session.project().clone(),
         item: task.clone(),
@@ -31,17 +34,25 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
         links: links(&mut fields)?,
         proofs,
         learnings: Vec::new(),
-        target: fields.parsed("targetStatus", status)?.map(Target::Status),
+        target: target.clone().map(Target::Status),
         fence: fence(&mut fields)?,
         preview,
     };
     let request = request_id(&mut fields)?;
     let end = || session.engine().run(session.call(None, request.clone()), finish.clone());
-    let finished = session.with_sign_off(session.project(), &task, end).await?;
+    let finished = match (session.with_sign_off(session.project(), &task, end).await, said) {
+        (Ok(finished), _) => finished,
+        (Err(error), Some(said)) => return Err(no_status(session, &task, said, error).await),
+        (Err(error), None) => return Err(error),
+    };
     if finished.handed_in.as_ref().is_some_and(|pending| !pending.runs.is_empty()) {
         session.make_waiting();
     }
     let dossier = read(session, session.project(), &task, &include).await?;
+    // A preview tells what would refuse the move; that there is no such status is no rule.
+    if let Some(error) = said.and_then(|said| slip(&dossier, said)) {
+        return Err(error);
+    }
     let action = if preview { "preview" } else { "apply" };
     Ok(Answer::of(&packet::finish(action, &dossier, &finished, &proved, &include)))
 }

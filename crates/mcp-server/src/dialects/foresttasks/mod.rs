@@ -28,6 +28,8 @@ mod task;
 mod task_args;
 mod work;
 
+pub use resources::{Guide, guides};
+
 use docket_core::access::{Needs, Profile, Reach};
 use docket_core::command::{Begin, Remark, Verify};
 use docket_core::engine::Command as _;

@@ -14,8 +14,26 @@ const STABILITY: &str = "foresttasks://stability";
 const BOARD: &str = "board://";
 const BOARD_TEMPLATE: &str = "board://{project}";
 
-const WORKFLOW_TEXT: &str = include_str!("workflow.md");
-const STABILITY_TEXT: &str = include_str!("stability.md");
+/// A text that agents read by its address, and people by a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Guide {
+    /// What a page of it is called in an address.
+    pub name: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+    /// What it says, in Markdown.
+    pub text: &'static str,
+}
+
+const WORKFLOW_GUIDE: Guide =
+    Guide { name: "agent-workflow", title: "How agents work here", text: include_str!("workflow.md") };
+const STABILITY_GUIDE: Guide =
+    Guide { name: "stability", title: "Errors and stability", text: include_str!("stability.md") };
+
+/// The texts that have a page where Docket is served over HTTP.
+pub fn guides() -> [Guide; 2] {
+    [WORKFLOW_GUIDE, STABILITY_GUIDE]
+}
 
 /// Most tasks in a column of a board; all columns together stay within what a list may have.
 const COLUMN: usize = 20;
@@ -25,14 +43,11 @@ const MARKDOWN: &str = "text/markdown";
 
 /// The resources with an address of their own.
 pub(super) fn resources() -> Vec<Resource> {
-    let page = |uri: &str, name: &str, title: &str, text: &str| {
-        let page = Resource::new(uri, name).with_title(title).with_mime_type(MARKDOWN);
-        u64::try_from(text.len()).map_or(page.clone(), |size| page.with_size(size))
+    let page = |uri: &str, name: &str, guide: Guide| {
+        let page = Resource::new(uri, name).with_title(guide.title).with_mime_type(MARKDOWN);
+        u64::try_from(guide.text.len()).map_or(page.clone(), |size| page.with_size(size))
     };
-    vec![
-        page(WORKFLOW, "workflow", "How agents work here", WORKFLOW_TEXT),
-        page(STABILITY, "stability", "Errors and stability", STABILITY_TEXT),
-    ]
+    vec![page(WORKFLOW, "workflow", WORKFLOW_GUIDE), page(STABILITY, "stability", STABILITY_GUIDE)]
 }
 
 /// The resources whose address names a project.
@@ -48,8 +63,8 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 /// Reads a resource; `None` for an address that is not ours.
 pub(super) fn read<'s>(session: &'s Session, uri: &str) -> Option<Getting<'s, ResourceContents>> {
     let still = match uri {
-        WORKFLOW => Some(WORKFLOW_TEXT),
-        STABILITY => Some(STABILITY_TEXT),
+        WORKFLOW => Some(WORKFLOW_GUIDE.text),
+        STABILITY => Some(STABILITY_GUIDE.text),
         _ => None,
     };
     let uri = uri.to_owned();

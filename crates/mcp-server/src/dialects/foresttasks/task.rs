@@ -163,7 +163,7 @@ async fn move_to(session: &Session, call: Call, mut fields: Fields) -> Result<An
     let make = || put(session, call.clone(), &task, &target, rank);
     let moved = match session.with_sign_off(session.project(), &task, make).await {
         Ok(moved) => moved,
-        Err(error) => return Err(no_status(session, &task, &target, error).await),
+        Err(error) => return Err(no_status(session, &task, ("status", &target), error).await),
     };
     let dossier = look(session, &task).await?;
     let mut told = Map::new();
@@ -203,21 +203,27 @@ async fn put(
     }
 }
 
-/// A word that is no status breaks no rule: it is a slip.
-async fn no_status(session: &Session, task: &ItemRef, target: &Name, error: Error) -> Error {
+/// A word that is no status breaks no rule: it is a slip. `said` is the field with the word in it.
+pub(super) async fn no_status(session: &Session, task: &ItemRef, said: (&str, &Name), error: Error) -> Error {
     let no_move =
         error.code == Code::RuleBlocked && error.refusals.iter().any(|refusal| refusal.gate == Gate::Transition);
     if !no_move {
         return error;
     }
     let Ok(dossier) = look(session, task).await else { return error };
+    slip(&dossier, said).unwrap_or(error)
+}
+
+/// That a word is no status of a task's workflow.
+pub(super) fn slip(dossier: &Dossier, (field, target): (&str, &Name)) -> Option<Error> {
     let workflow = &dossier.project.workflow;
     if workflow.status(target).is_some() {
-        return error;
+        return None;
     }
     let known: Vec<&str> = workflow.statuses.iter().map(|status| status.name.as_str()).collect();
-    let message = format!("status must be one of {}, not \"{}\"", known.join(", "), docket_core::echo(target.as_str()));
-    Error::validation(Reason::UnknownValue, message).at("status")
+    let message =
+        format!("{field} must be one of {}, not \"{}\"", known.join(", "), docket_core::echo(target.as_str()));
+    Some(Error::validation(Reason::UnknownValue, message).at(field))
 }
 
 async fn cascade_close(session: &Session, call: Call, mut fields: Fields) -> Result<Answer, Error> {

@@ -1,7 +1,7 @@
 //! Arguments that several tools share, as this dialect limits them; the rest is shared with other surfaces.
 
 use docket_core::model::RequestId;
-use docket_core::{Error, Invalid, Reason, echo};
+use docket_core::{Error, Invalid, Reason, echo, limits};
 use uuid::Uuid;
 
 pub(super) use crate::args::{
@@ -28,6 +28,27 @@ pub(super) fn at_most<T>(
         }
         parse(text)
     }
+}
+
+/// Refuses a fence that this operation would pass over: whoever sends one relies on it.
+pub(super) fn no_fence(fields: &mut Fields, instead: &str) -> Result<(), Error> {
+    match fields.value("fence") {
+        None => Ok(()),
+        Some(_) => {
+            let message = format!("fence does not go with this operation: {instead}");
+            Err(Error::validation(Reason::BadValue, message).at("fence"))
+        }
+    }
+}
+
+/// Refuses more dependencies or notes than one call may bring.
+pub(super) fn check_many(name: &str, length: usize) -> Result<(), Error> {
+    const MOST: usize = limits::BATCH * 4;
+    if length <= MOST {
+        return Ok(());
+    }
+    let message = format!("{name} must be at most {MOST} entries, not {length}");
+    Err(Error::validation(Reason::BatchTooLarge, message).at(name))
 }
 
 /// The caller's name for the request, where the tool insists on a UUID.

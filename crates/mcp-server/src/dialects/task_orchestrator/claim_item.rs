@@ -317,7 +317,7 @@ async fn next(
     let role = wanted.role;
     let command = ClaimNext { project: session.project().clone(), wanted, ttl };
     let call = session.call(Some(by), Some(request));
-    let offer = session.engine().claim_next_waiting(call.clone(), command, wait, tokio::time::sleep).await?;
+    let offer = session.engine().claim_next_waiting(call.clone(), command, wait, |time| session.sleep(time)).await?;
     let row = if let (Some(held), Some(item)) = (offer.held, offer.item) {
         let key = session.keys(std::iter::once(&*item)).await.of(&item);
         ClaimRow { key, title: Some(item.title.to_string()), ..held_row(&call, *held) }

@@ -8,14 +8,14 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::advance_item::CascadeRow;
-use super::args::{actor, check_batch, item_ref, one_of, request_id};
+use super::args::{actor, check_batch, fence, item_ref, one_of, request_id};
 use super::error::move_text;
 use super::schema::{self, Effect, object, rows, shape, text, texts, word};
 use crate::answer::Answer;
 use crate::input::Fields;
 use crate::session::Session;
 
-const KNOWN: &[&str] = &["rootId", "itemIds", "trigger", "actor", "requestId"];
+const KNOWN: &[&str] = &["rootId", "itemIds", "trigger", "fence", "actor", "requestId"];
 /// Whether the items are given up.
 const TRIGGERS: &[(&str, bool)] = &[("complete", false), ("cancel", true)];
 
@@ -25,6 +25,7 @@ pub(super) fn tool() -> Tool {
             "rootId": text("everything beneath it; the item itself stays"),
             "itemIds": texts("or exactly these items"),
             "trigger": word(&["complete", "cancel"], "default complete; cancel asks for no notes"),
+            "fence": schema::fence(),
             "actor": schema::actor(""),
             "requestId": schema::request_id(),
         }),
@@ -76,7 +77,8 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let by = actor(session, &mut fields, "actor")?;
     let cancel = fields.parsed("trigger", one_of(TRIGGERS))?.unwrap_or(false);
     let what = what(&mut fields)?;
-    let command = CloseTree { project: session.project().clone(), what, cancel, fence: None };
+    let fence = fence(&mut fields)?;
+    let command = CloseTree { project: session.project().clone(), what, cancel, fence };
     let closed = session.engine().run(session.call(by, request), command).await?;
     let trigger = if cancel { "cancel" } else { "complete" };
     let mut summary = Summary { total: closed.results.len(), ..Summary::default() };

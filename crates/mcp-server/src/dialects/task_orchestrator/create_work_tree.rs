@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{
-    NOTE_KEY_CHARS, PHASES, THRESHOLDS, actor, at_most, check_batch, item_ref, name, one_of, request_id, role_of,
+    NOTE_KEY_CHARS, PHASES, THRESHOLDS, actor, at_most, check_batch, check_many, item_ref, name, one_of, request_id,
+    role_of,
 };
 use super::item_args::{CHILD, ROOT, new_item};
 use super::manage_dependencies::{DependencyType, TYPES};
@@ -153,6 +154,7 @@ fn children(fields: &mut Fields) -> Result<Vec<NewItem>, Error> {
 
 fn dependencies(fields: &mut Fields) -> Result<Vec<Written>, Error> {
     let entries = fields.list("deps")?.unwrap_or_default();
+    check_many("deps", entries.len())?;
     let read = |(index, value): (usize, Value)| {
         let mut dep = Fields::inside(&format!("deps[{index}]"), value, DEP)?;
         Ok(Written {
@@ -167,6 +169,7 @@ fn dependencies(fields: &mut Fields) -> Result<Vec<Written>, Error> {
 
 fn notes(fields: &mut Fields) -> Result<Vec<NewNote>, Error> {
     let entries = fields.list("notes")?.unwrap_or_default();
+    check_many("notes", entries.len())?;
     let read = |(index, value): (usize, Value)| {
         let mut note = Fields::inside(&format!("notes[{index}]"), value, NOTE)?;
         let local = note.need_text("itemRef")?;

@@ -9,13 +9,13 @@ use serde_json::json;
 
 use super::args::item_ref;
 use super::render::{Ancestor, ancestor, tags};
-use super::schema::{self, Effect, count, flag, object, rows, text};
+use super::schema::{self, Effect, count, flag, object, rows, text, word_out};
 use crate::answer::Answer;
 use crate::input::Fields;
 use crate::session::Session;
 
-const KNOWN: &[&str] = &["parentId", "includeItemDetails", "includeAncestors"];
-/// The surface has no pages here: as much as two of others' hold.
+const KNOWN: &[&str] = &["parentId", "includeItemDetails", "includeAncestors", "cursor"];
+/// Who knows of no cursor sees this much: as much as two pages of others hold.
 const MOST: usize = 2 * limits::PAGE;
 
 pub(super) fn tool() -> Tool {
@@ -24,10 +24,11 @@ pub(super) fn tool() -> Tool {
             "parentId": text("only its children"),
             "includeItemDetails": flag("summary and tags"),
             "includeAncestors": flag(""),
+            "cursor": text("nextCursor of the page before"),
         }),
         &[],
     );
-    let output = json!({ "blockedItems": rows(), "total": count() });
+    let output = json!({ "blockedItems": rows(), "total": count(), "truncated": flag(""), "nextCursor": word_out() });
     let about = "List items put aside (explicit) and open items that wait for a dependency, each with its blockers.";
     schema::tool("get_blocked_items", about, Effect::Reads, input, output)
 }
@@ -39,6 +40,8 @@ struct BlockedAnswer<'a> {
     total: usize,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -77,10 +80,16 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let parent = fields.parsed("parentId", item_ref)?;
     let details = fields.flag("includeItemDetails")?.unwrap_or(false);
     let with_ancestors = fields.flag("includeAncestors")?.unwrap_or(false);
-    let blocked = session.engine().blocked(session.project(), parent.as_ref(), MOST, None).await?;
+    let cursor = fields.parsed("cursor", |text| Ok(text.to_owned()))?;
+    let blocked = session.engine().blocked(session.project(), parent.as_ref(), MOST, cursor.as_deref()).await?;
     let blocked_items: Vec<BlockedRow<'_>> =
         blocked.items.iter().map(|blocked| row(blocked, details, with_ancestors)).collect();
-    Ok(Answer::of(&BlockedAnswer { total: blocked_items.len(), blocked_items, truncated: blocked.next.is_some() }))
+    Ok(Answer::of(&BlockedAnswer {
+        total: blocked_items.len(),
+        blocked_items,
+        truncated: blocked.next.is_some(),
+        next_cursor: blocked.next.as_deref(),
+    }))
 }
 
 fn row(blocked: &BlockedItem, details: bool, with_ancestors: bool) -> BlockedRow<'_> {

@@ -56,7 +56,7 @@ pub(super) fn new_item(fields: &mut Fields) -> Result<NewItem, Error> {
     })
 }
 
-/// A change of an item. Absent fields and blank texts stay; `null` clears what can be empty.
+/// A change of an item. Absent fields stay; `null` and a blank text clear what can be empty, and `null` leaves what cannot.
 pub(super) fn patch(fields: &mut Fields) -> Result<Patch, Error> {
     let id = fields.need("id", item_ref)?;
     if fields.has("role") {
@@ -70,14 +70,14 @@ pub(super) fn patch(fields: &mut Fields) -> Result<Patch, Error> {
     let (properties, in_properties) = match fields.given("properties") {
         Given::Absent => (Change::Keep, None),
         Given::Null => (Change::Clear, Some(Vec::new())),
-        Given::Value(Value::String(text)) if text.trim().is_empty() => (Change::Keep, None),
         Given::Value(value) => {
             let (own, traits) = split_properties(&fields.at("properties"), &value)?;
             (own.map_or(Change::Clear, Change::Set), Some(traits))
         }
     };
     // Traits live inside the properties there: writing the one writes the other.
-    let traits = match (in_properties, fields.split("traits", name)?) {
+    let own = cleared(fields, "traits", |fields| fields.split("traits", name))?;
+    let traits = match (in_properties, own) {
         (Some(mut traits), Some(more)) => {
             add_all(&mut traits, more);
             Some(traits)
@@ -87,21 +87,27 @@ pub(super) fn patch(fields: &mut Fields) -> Result<Patch, Error> {
     Ok(Patch {
         fence: fence(fields)?,
         title: fields.parsed("title", at_most(TITLE_CHARS, Title::parse))?,
-        description: fields.change_free("description", long_text)?,
-        summary: fields.free("summary", at_most(SUMMARY_CHARS, Summary::parse))?,
-        status_label: fields.change_free("statusLabel", name)?,
+        description: fields.change_text("description", long_text)?,
+        summary: match fields.change_text("summary", at_most(SUMMARY_CHARS, Summary::parse))? {
+            Change::Keep => None,
+            Change::Clear => Some(Summary::parse("")?),
+            Change::Set(summary) => Some(summary),
+        },
+        status_label: fields.change_text("statusLabel", name)?,
         priority: fields.parsed("priority", str::parse::<Priority>)?,
-        complexity: complexity(fields)?.map_or(Change::Keep, Change::Set),
+        complexity: changed_complexity(fields)?,
         parent: fields.change("parentId", item_ref)?,
         item_type: fields.change("type", name)?,
-        tags: changed_tags(fields)?,
+        tags: cleared(fields, "tags", |fields| fields.split_some("tags", tag))?,
         traits,
-        metadata: fields.change_free("metadata", long_text)?,
+        metadata: fields.change_text("metadata", long_text)?,
         properties,
         requires_verification: fields.flag("requiresVerification")?,
-        touches: fields.texts("touches", name)?,
-        needs: fields.texts("needs", name)?,
-        required_capabilities: fields.texts("requiredCapabilities", name)?,
+        touches: cleared(fields, "touches", |fields| fields.texts("touches", name))?,
+        needs: cleared(fields, "needs", |fields| fields.texts("needs", name))?,
+        required_capabilities: cleared(fields, "requiredCapabilities", |fields| {
+            fields.texts("requiredCapabilities", name)
+        })?,
         ..Patch::of(id)
     })
 }
@@ -111,19 +117,31 @@ fn complexity(fields: &mut Fields) -> Result<Option<Complexity>, Error> {
     Complexity::parse(number).map(Some).map_err(|invalid| invalid.at(&fields.at("complexity")).into())
 }
 
-fn changed_tags(fields: &mut Fields) -> Result<Option<Vec<docket_core::model::Tag>>, Error> {
-    let clears = match fields.given("tags") {
-        Given::Absent => return Ok(None),
-        Given::Null => true,
+fn changed_complexity(fields: &mut Fields) -> Result<Change<Complexity>, Error> {
+    match fields.given("complexity") {
+        Given::Absent => Ok(Change::Keep),
+        Given::Null => Ok(Change::Clear),
         Given::Value(value) => {
-            fields.put("tags", value);
-            false
+            fields.put("complexity", value);
+            Ok(complexity(fields)?.map_or(Change::Keep, Change::Set))
         }
-    };
-    if clears {
-        return Ok(Some(Vec::new()));
     }
-    fields.split_some("tags", tag)
+}
+
+/// A list that `null` clears.
+fn cleared<T>(
+    fields: &mut Fields,
+    name: &str,
+    read: impl FnOnce(&mut Fields) -> Result<Option<Vec<T>>, Error>,
+) -> Result<Option<Vec<T>>, Error> {
+    match fields.given(name) {
+        Given::Absent => Ok(None),
+        Given::Null => Ok(Some(Vec::new())),
+        Given::Value(value) => {
+            fields.put(name, value);
+            read(fields)
+        }
+    }
 }
 
 /// The caller's JSON object without its traits, and the traits.

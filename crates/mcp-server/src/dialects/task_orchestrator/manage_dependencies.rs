@@ -1,13 +1,13 @@
 //! `manage_dependencies`: makes edges, one by one or by a pattern, and removes them.
 
-use docket_core::command::{EdgeSpec, Link, Unlink};
+use docket_core::command::{EdgeSpec, Holding, Link, Unlink};
 use docket_core::model::{Attribution, EdgeId, EdgeKind, ItemRef, RequestId, Role};
-use docket_core::{Code, Error, Reason, limits};
+use docket_core::{Code, Error, Reason};
 use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::args::{THRESHOLDS, actor, item_ref, one_of, request_id, role_of};
+use super::args::{THRESHOLDS, actor, check_many, fence, item_ref, one_of, request_id, role_of};
 use super::render::{Dependency, FailedAt};
 use super::schema::{self, Effect, count, flag, list, object, rows, text, texts, word, word_out};
 use crate::answer::Answer;
@@ -29,6 +29,8 @@ const KNOWN: &[&str] = &[
     "fromItemId",
     "toItemId",
     "deleteAll",
+    "fence",
+    "fenceOf",
     "actor",
     "requestId",
 ];
@@ -108,6 +110,7 @@ pub(super) fn tool() -> Tool {
             "id": text("delete: one dependency by UUID"),
             "fromItemId": text("delete: between two items"), "toItemId": text(""),
             "deleteAll": flag("delete: all of fromItemId or toItemId"),
+            "fence": schema::fence(), "fenceOf": text("whose fence it is"),
             "actor": schema::actor(""),
             "requestId": schema::request_id(),
         }),
@@ -143,6 +146,18 @@ struct CreateAnswer {
     failures: Vec<FailedAt>,
 }
 
+/// The item that the caller holds, with its fence. A dependency has two ends, so a fence alone would not say whose it is.
+fn holding(fields: &mut Fields) -> Result<Option<Holding>, Error> {
+    match (fence(fields)?, fields.parsed("fenceOf", item_ref)?) {
+        (None, None) => Ok(None),
+        (Some(fence), Some(item)) => Ok(Some(Holding { item, fence })),
+        (Some(_), None) => {
+            Err(Error::validation(Reason::MissingField, "fence needs fenceOf: whose it is").at("fenceOf"))
+        }
+        (None, Some(_)) => Err(Error::validation(Reason::MissingField, "fenceOf needs fence").at("fence")),
+    }
+}
+
 /// What all dependencies of a call share where they say nothing of their own.
 #[derive(Clone, Copy)]
 struct Shared {
@@ -160,6 +175,7 @@ async fn create(
         kind: fields.parsed("type", one_of(TYPES))?.unwrap_or_default(),
         unblock_at: fields.parsed("unblockAt", role_of(THRESHOLDS))?,
     };
+    let holding = holding(&mut fields)?;
     let listed = fields.list("dependencies")?;
     let pattern = fields.parsed("pattern", one_of(PATTERNS))?;
     let read =
@@ -181,10 +197,11 @@ async fn create(
         };
     let edges = match read {
         Ok(edges) => edges,
+        Err(fault) if fault.error.reason == Reason::BatchTooLarge => return Err(*fault.error),
         Err(Fault { failed, index, error }) => return Ok(refused(failed, index, &error)),
     };
     let asked = edges.len();
-    let command = Link { project: session.project().clone(), edges, holding: None };
+    let command = Link { project: session.project().clone(), edges, holding };
     match session.engine().run(session.call(by, request), command).await {
         Ok(linked) => {
             let dependencies: Vec<Dependency> = linked.edges.iter().map(Dependency::of).collect();
@@ -215,10 +232,7 @@ fn read_listed(listed: Vec<Value>, shared: Shared) -> Result<Result<Vec<EdgeSpec
     if asked == 0 {
         return Err(Error::validation(Reason::TooFew, "dependencies must not be empty").at("dependencies"));
     }
-    if asked > limits::BATCH * 4 {
-        let message = format!("dependencies must be at most {}, not {asked}", limits::BATCH * 4);
-        return Err(Error::validation(Reason::BatchTooLarge, message).at("dependencies"));
-    }
+    check_many("dependencies", asked)?;
     let fault = |index, error| Fault { failed: asked, index, error: Box::new(error) };
     let read = |(index, value)| read_one(index, value, shared).map_err(|error| fault(index, error));
     Ok(listed.into_iter().enumerate().map(read).collect())
@@ -256,6 +270,7 @@ fn many(fields: &mut Fields, name: &str, least: usize) -> Result<Vec<ItemRef>, E
     if items.len() < least {
         return Err(Error::validation(Reason::TooFew, format!("{name} needs at least {least} item(s)")).at(name));
     }
+    check_many(name, items.len())?;
     Ok(items)
 }
 
@@ -268,7 +283,8 @@ fn spec(from: ItemRef, to: ItemRef, shared: Shared) -> EdgeSpec {
 /// Whether an error is about the dependencies asked for: those are answered as failures, not as a failed call.
 fn is_refusal(error: &Error) -> bool {
     match error.code {
-        Code::Validation | Code::NotFound => true,
+        Code::Validation => error.reason != Reason::BatchTooLarge,
+        Code::NotFound => true,
         Code::Conflict => error.reason == Reason::Duplicate,
         Code::Forbidden | Code::RuleBlocked | Code::ProjectRequired | Code::RateLimited | Code::Unavailable => false,
     }
@@ -310,6 +326,7 @@ async fn delete(
     let to = fields.parsed("toItemId", item_ref)?;
     let kind = fields.parsed("type", one_of(TYPES))?.map(DependencyType::edge);
     let all = fields.flag("deleteAll")?.unwrap_or(false);
+    let holding = holding(&mut fields)?;
     let project = session.project().clone();
     let mut answer = DeleteAnswer { id, item_id: None, from_item_id: None, to_item_id: None, deleted: 0 };
     let command = match (id, all, from, to) {
@@ -333,6 +350,6 @@ async fn delete(
             return Err(Error::validation(Reason::MissingField, message).at("id"));
         }
     };
-    answer.deleted = session.engine().run(session.call(by, request), command).await?.edges.len();
+    answer.deleted = session.engine().run(session.call(by, request), command.held_by(holding)).await?.edges.len();
     Ok(Answer::of(&answer))
 }

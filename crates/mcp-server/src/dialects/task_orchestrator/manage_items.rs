@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{
-    SUMMARY_CHARS, Sorted, TITLE_CHARS, actor, item_ref, name, need_batch, one_of, request_id, sort_out,
+    SUMMARY_CHARS, Sorted, TITLE_CHARS, actor, fence, item_ref, name, need_batch, no_fence, one_of, request_id,
+    sort_out,
 };
 use super::item_args::{CREATE, UPDATE, new_item, patch};
 use super::render::{Expected, FailedAt, FailedId, expected, tags};
@@ -17,8 +18,18 @@ use crate::answer::Answer;
 use crate::input::{Fields, wrong_type};
 use crate::session::Session;
 
-const KNOWN: &[&str] =
-    &["operation", "items", "ids", "parentId", "traits", "recursive", "requiresVerification", "actor", "requestId"];
+const KNOWN: &[&str] = &[
+    "operation",
+    "items",
+    "ids",
+    "parentId",
+    "traits",
+    "recursive",
+    "requiresVerification",
+    "fence",
+    "actor",
+    "requestId",
+];
 
 #[derive(Clone, Copy)]
 enum Operation {
@@ -53,6 +64,8 @@ fn described_fields() -> Value {
     let mut item = item_fields();
     item["id"] = text("update: the item");
     item["description"] = clearable("");
+    item["summary"]["type"] = json!(["string", "null"]);
+    item["complexity"]["type"] = json!(["integer", "null"]);
     item["priority"]["description"] = json!("default medium");
     item["tags"] = clearable("comma-separated, lower case");
     item["type"] = clearable("selects the schema: required notes and lifecycle");
@@ -79,6 +92,7 @@ pub(super) fn tool() -> Tool {
             "traits": text("create: traits of all items that name none"),
             "recursive": flag("delete: with everything beneath"),
             "requiresVerification": flag("ignored: set it on each item"),
+            "fence": whole(0, None, "delete: from your claim on each of ids"),
             "actor": schema::actor(""),
             "requestId": schema::request_id(),
         }),
@@ -89,7 +103,7 @@ pub(super) fn tool() -> Tool {
         "created": count(), "updated": count(), "deleted": count(), "descendantsDeleted": count(), "failed": count(), "failures": rows(),
     });
     let about = "Create, update or delete work items in a batch; each entry succeeds or fails on its own. Depth follows from \
-                 the parent. Updates change only the fields given; null clears where allowed. Roles change by advance_item alone.";
+                 the parent. Updates change only the fields given; null or an empty text clears where allowed. Roles change by advance_item alone.";
     schema::tool("manage_items", about, Effect::Destroys, input, output)
 }
 
@@ -155,6 +169,7 @@ async fn create(
     by: Option<Attribution>,
     request: Option<RequestId>,
 ) -> Result<Answer, Error> {
+    no_fence(&mut fields, "nobody holds a new item")?;
     let entries = need_batch(&mut fields, "items")?;
     let parent = fields.parsed("parentId", item_ref)?;
     let traits = fields.split("traits", name)?.unwrap_or_default();
@@ -224,6 +239,7 @@ async fn update(
     by: Option<Attribution>,
     request: Option<RequestId>,
 ) -> Result<Answer, Error> {
+    no_fence(&mut fields, "each entry of items has its own")?;
     let entries = need_batch(&mut fields, "items")?;
     let called: Vec<String> = entries.iter().map(called).collect();
     let read = entries
@@ -278,6 +294,7 @@ async fn delete(
 ) -> Result<Answer, Error> {
     let entries = need_batch(&mut fields, "ids")?;
     let recursive = fields.flag("recursive")?.unwrap_or(false);
+    let fence = fence(&mut fields)?;
     let called: Vec<String> =
         entries.iter().map(|entry| entry.as_str().map_or_else(|| "unknown".to_owned(), docket_core::echo)).collect();
     let read = entries.iter().enumerate().map(|(index, value)| {
@@ -293,7 +310,7 @@ async fn delete(
             project: session.project().clone(),
             items,
             expected_version: None,
-            fence: None,
+            fence,
             recursive,
             atomic: false,
         };

@@ -11,16 +11,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{
-    NOTE_KEY_CHARS, PHASES, Sorted, actor, at_most, check_batch, fence, item_ref, name, need_batch, one_of, request_id,
-    role_of, sort_out,
+    NOTE_KEY_CHARS, PHASES, Sorted, actor, at_most, check_batch, fence, item_ref, name, need_batch, no_fence, one_of,
+    request_id, role_of, sort_out,
 };
 use super::render::{Actor, FailedAt, FailedId};
-use super::schema::{self, Effect, count, list, object, rows, shape, short_text, text, texts, word};
+use super::schema::{self, Effect, count, list, object, rows, shape, short_text, text, texts, whole, word};
 use crate::answer::Answer;
 use crate::input::{Fields, wrong_type};
 use crate::session::Session;
 
-const KNOWN: &[&str] = &["operation", "notes", "ids", "itemId", "key", "actor", "requestId"];
+const KNOWN: &[&str] = &["operation", "notes", "ids", "itemId", "key", "fence", "actor", "requestId"];
 const NOTE: &[&str] = &["itemId", "key", "role", "body", "actor", "fence"];
 
 #[derive(Clone, Copy)]
@@ -47,6 +47,7 @@ pub(super) fn tool() -> Tool {
             "ids": texts("delete: note UUIDs"),
             "itemId": text("delete: all notes of this item"),
             "key": text("delete: with itemId, only this note"),
+            "fence": whole(0, None, "delete: from your claim on their item"),
             "actor": schema::actor("of all notes that name none"),
             "requestId": schema::request_id(),
         }),
@@ -110,6 +111,7 @@ async fn upsert(
     by: Option<Attribution>,
     request: Option<RequestId>,
 ) -> Result<Answer, Error> {
+    no_fence(&mut fields, "each entry of notes has its own")?;
     let entries = need_batch(&mut fields, "notes")?;
     for (index, entry) in entries.iter().enumerate() {
         let stated = by.is_some() || entry.get("actor").is_some_and(|actor| !actor.is_null());
@@ -190,6 +192,7 @@ async fn delete(
     check_batch("ids", entries.len())?;
     let item = fields.parsed("itemId", item_ref)?;
     let key = fields.parsed("key", name)?;
+    let fence = fence(&mut fields)?;
     if entries.is_empty() && item.is_none() {
         let hint = if key.is_some() { "key needs itemId" } else { "give ids or itemId" };
         return Err(Error::validation(Reason::MissingField, format!("nothing to delete: {hint}")).at("ids"));
@@ -208,7 +211,7 @@ async fn delete(
     let mut deleted = 0;
     let of = item.map(|item| (item, key));
     if !ids.is_empty() || of.is_some() {
-        let command = RemoveNotes { project: session.project().clone(), ids, of, fence: None };
+        let command = RemoveNotes { project: session.project().clone(), ids, of, fence };
         let removed = session.engine().run(session.call(by, request), command).await?;
         deleted = removed.removed;
         let failed = removed.failed.into_iter();

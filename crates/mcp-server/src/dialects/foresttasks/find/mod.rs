@@ -79,7 +79,7 @@ pub(super) fn tool() -> Tool {
         json!({
             "action": word(&["list", "search", "tree", "queue", "projects", "activity", "estimate"], ""),
             "projectId": text("slug or UUID; list: may be left out where there is one project; search, queue, activity: all when absent"),
-            "query": text("search: words of title and summary"),
+            "query": text("search: words of titles"),
             "id": text("tree: its root"),
             "maxDepth": whole(0, None, "tree: levels beneath the root"),
             "status": text("list, search"),

@@ -1,0 +1,67 @@
+//! Statuses by name in questions: one that no workflow has is a slip, and not a question that nothing answers to.
+
+use crate::engine::Engine;
+use crate::error::{Error, Reason, echo};
+use crate::model::Name;
+use crate::store::{Filter, ProjectRef};
+use crate::wire::nearest;
+
+impl Engine {
+    /// Refuses a list by a status that none of the projects in question has. Only asked where nothing was found, so that a list
+    /// costs no more for it, and what stands in a status from before is found all the same.
+    pub(super) async fn check_status(&self, filter: &Filter) -> Result<(), Error> {
+        let Some(named) = &filter.status else { return Ok(()) };
+        let projects = self.projects().await?;
+        let mut known: Vec<&Name> = Vec::new();
+        for project in &projects {
+            let asked = match &filter.project {
+                ProjectRef::Any => true,
+                ProjectRef::Id(id) => project.id == *id,
+                ProjectRef::Slug(slug) => project.slug == *slug,
+            };
+            if asked {
+                known.extend(project.workflow.statuses.iter().map(|status| &status.name));
+            }
+        }
+        known_among(named, &known)
+    }
+}
+
+fn known_among(named: &Name, known: &[&Name]) -> Result<(), Error> {
+    let mut words: Vec<&str> = Vec::new();
+    for name in known {
+        if !words.contains(&name.as_str()) {
+            words.push(name.as_str());
+        }
+    }
+    // A caller without a project has nothing to choose from, and finds nothing whatever it asks.
+    if words.is_empty() || words.contains(&named.as_str()) {
+        return Ok(());
+    }
+    let meant = nearest(named.as_str(), &words).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
+    let message = format!("status must be one of {}, not \"{}\"{meant}", words.join(", "), echo(named.as_str()));
+    Err(Error::validation(Reason::UnknownValue, message).at("status"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::Workflow;
+
+    #[test]
+    fn a_status_that_no_workflow_has_is_a_slip() {
+        let workflows = [Workflow::standard(), Workflow::execution()];
+        let known: Vec<&Name> =
+            workflows.iter().flat_map(|workflow| &workflow.statuses).map(|status| &status.name).collect();
+        let asked = |word: &str| known_among(&Name::parse(word).expect("a name"), &known);
+        for word in ["braindump", "needs_review", "done"] {
+            assert_eq!(asked(word), Ok(()), "{word}");
+        }
+        let error = asked("in-progres").expect_err("a slip");
+        assert_eq!((error.reason, error.field.as_deref()), (Reason::UnknownValue, Some("status")));
+        assert!(error.message.ends_with("not \"in-progres\"; did you mean \"in_progress\"?"), "{}", error.message);
+        assert_eq!(error.message.matches("in_progress").count(), 2, "each is named once: {}", error.message);
+        assert!(!asked("colour").expect_err("none like it").message.contains("did you mean"));
+        assert_eq!(known_among(&Name::parse("x").expect("a name"), &[]), Ok(()));
+    }
+}

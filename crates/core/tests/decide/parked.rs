@@ -1,0 +1,73 @@
+//! The status where an item waits for an answer: questions lead there, and nothing else does.
+
+use docket_core::command::NewItem;
+use docket_core::model::{Role, Trigger};
+use docket_core::testing::{name, title};
+use docket_core::workflow::{Target, Workflow};
+use docket_core::{Gate, Reason};
+
+use crate::moves::move_to;
+use crate::scene::Scene;
+
+/// Where nobody was asked, nobody's inbox would show that it waits.
+#[test]
+fn only_a_question_moves_an_item_where_it_waits_for_an_answer() {
+    for workflow in [Workflow::standard(), Workflow::foresttasks()] {
+        let parked = workflow.parked.clone().expect("a status for questions");
+        let mut scene = Scene::new(workflow.clone());
+        for role in [Role::Queue, Role::Work, Role::Review, Role::Terminal] {
+            let item = scene.item_in(role.as_str(), role);
+            let refused = move_to(&mut scene, item, parked.as_str()).expect_err("nothing was asked");
+            assert_eq!(refused.refusals[0].gate, Gate::Transition, "{role}");
+            assert!(refused.refusals[0].remedy.contains("ask"), "{:?}", refused.refusals);
+        }
+        let new = NewItem { status: Some(parked.clone()), ..NewItem::titled(title("x")) };
+        let refused = scene.create(new).expect_err("nothing was asked");
+        assert_eq!((refused.reason, refused.field.as_deref()), (Reason::BadValue, Some("status")));
+        scene.world.check();
+    }
+}
+
+#[test]
+fn an_item_is_put_aside_where_no_answers_are_waited_for() {
+    let mut scene = Scene::new(Workflow::standard());
+    let item = scene.item("x");
+    assert_eq!(scene.must(item, Trigger::Block).to_status.as_str(), "blocked");
+    let made = scene.item_in("y", Role::Blocked);
+    assert_eq!(scene.get(made).status.as_str(), "blocked");
+    // Where questions have no status of their own, they share that one.
+    let mut scene = Scene::new(Workflow { parked: None, ..Workflow::standard() });
+    let item = scene.item("x");
+    move_to(&mut scene, item, "waiting_for_input").expect("a status like another");
+    // What foresttasks calls blocked follows from blockers alone.
+    let mut scene = Scene::new(Workflow::foresttasks());
+    let item = scene.item("x");
+    for trigger in [Trigger::Block, Trigger::Hold] {
+        let refused =
+            scene.advance_by(item, Target::Trigger(trigger), None, None).expect_err("there is no such status");
+        assert!(refused.refusals[0].remedy.contains("ask"), "{:?}", refused.refusals);
+    }
+    let new = NewItem { role: Some(Role::Blocked), ..NewItem::titled(title("y")) };
+    assert_eq!(scene.create(new).expect_err("there is none").reason, Reason::UnknownValue);
+}
+
+/// Foresttasks had a status `blocked` once: what stands in it gets out like from any other.
+#[test]
+fn an_item_in_a_status_that_went_away_moves_on() {
+    for (target, to) in [
+        (Target::Trigger(Trigger::Resume), "in_progress"),
+        (Target::Status(name("ready")), "ready"),
+        (Target::Trigger(Trigger::Cancel), "cancelled"),
+    ] {
+        let mut scene = Scene::new(Workflow::foresttasks());
+        let item = scene.item_in("x", Role::Work);
+        let row = scene.world.items.get_mut(&item).expect("an item");
+        row.previous_status = Some(row.status.clone());
+        row.status = name("blocked");
+        row.role = Role::Blocked;
+        let derived = scene.world.derived(&scene.world.items[&item]);
+        scene.world.items.get_mut(&item).expect("an item").derived = derived;
+        let moved = scene.advance_by(item, target, None, None).expect("a way out");
+        assert_eq!(moved.to_status.as_str(), to);
+    }
+}
