@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::contract::support::{Place, Probe};
 use crate::own_postgres::run_on;
-use crate::postgres::{Database, pooler};
+use crate::postgres::{Database, GRANTED, pooler};
 
 /// A file in a folder of its own.
 pub fn sqlite() -> Box<dyn Place> {
@@ -92,7 +92,8 @@ impl Place for PostgresPlace {
         let pooler = std::env::var(pooler::VARIABLE).ok().filter(|_| self.pooled);
         let options = PostgresOptions::parse(&match &pooler {
             Some(folder) => self.database.url_behind(folder),
-            None => self.database.url(),
+            // Under what is asked for at the start and nothing else: what is forgotten there fails here.
+            None => self.database.url_for(GRANTED),
         });
         let mut options = options.unwrap_or_else(|error| panic!("its address: {error}")).create(true);
         options.clock_skew = skew;

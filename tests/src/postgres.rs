@@ -23,6 +23,44 @@ const SCHEMA: &str = concat!(
     include_str!("../../migrations/postgres/0007_unindexed.sql")
 );
 
+/// A role that has what Docket needs and nothing else: whoever works under it would meet what is forgotten to be asked for.
+pub const GRANTED: &str = "docket_granted";
+
+/// What that is, on each table beside `SELECT`.
+pub const NEEDED: [(&str, &str); 21] = [
+    ("docket", ""),
+    ("projects", "INSERT, UPDATE"),
+    ("rules", "INSERT, UPDATE"),
+    ("items", "INSERT, UPDATE, DELETE"),
+    ("edges", "INSERT, DELETE"),
+    ("notes", "INSERT, UPDATE, DELETE"),
+    ("events", "INSERT"),
+    ("answers", "INSERT, UPDATE, DELETE"),
+    ("api_keys", "INSERT, UPDATE"),
+    ("briefs", "INSERT, UPDATE"),
+    ("questions", "INSERT, UPDATE"),
+    ("comments", "INSERT"),
+    ("links", "INSERT, DELETE"),
+    ("runs", "INSERT, UPDATE"),
+    ("sessions", "INSERT, UPDATE"),
+    ("knowledge", "INSERT, UPDATE, DELETE"),
+    ("knowledge_words", "INSERT, UPDATE, DELETE"),
+    ("knowledge_facets", "INSERT, DELETE"),
+    ("knowledge_links", "INSERT, UPDATE, DELETE"),
+    ("knowledge_vectors", "INSERT, UPDATE, DELETE"),
+    ("knowledge_counts", "UPDATE"),
+];
+
+/// Gives a role what is needed, to write or to read alone.
+pub fn grant(role: &str, writes: bool) -> String {
+    let grants = NEEDED.iter().map(|(table, written)| {
+        let also = if writes && !written.is_empty() { format!(", {written}") } else { String::new() };
+        format!("GRANT SELECT{also} ON {table} TO {role};")
+    });
+    let numbers = if writes { "SELECT, USAGE" } else { "SELECT" };
+    format!("{} GRANT {numbers} ON events_seq TO {role};", grants.collect::<Vec<_>>().join(" "))
+}
+
 /// A database of its own, removed when it is dropped.
 #[derive(Debug)]
 pub struct Database {
@@ -56,8 +94,8 @@ impl Database {
     /// Its address behind the pooler whose socket lies in this folder.
     pub fn url_behind(&self, folder: &str) -> String {
         let server = std::path::Path::new(folder).parent().unwrap_or(std::path::Path::new("/"));
-        let listen = format!("docket_listen={}:5432", server.display());
-        format!("postgres://{ROLE}@localhost/{}?host={folder}&port={}&{listen}", self.name, pooler::PORT)
+        let told = format!("docket_pooled=true&docket_listen={}:5432", server.display());
+        format!("postgres://{ROLE}@localhost/{}?host={folder}&port={}&{told}", self.name, pooler::PORT)
     }
 
     /// Its address for another role.
@@ -113,8 +151,13 @@ pub fn server() -> &'static str {
 fn template() -> &'static str {
     static TEMPLATE: OnceLock<String> = OnceLock::new();
     TEMPLATE.get_or_init(|| {
+        let granted = format!(
+            "DO 'BEGIN CREATE ROLE {GRANTED} LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END'; {}",
+            grant(GRANTED, true)
+        );
         let hash = SCHEMA
             .bytes()
+            .chain(granted.bytes())
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
         let name = format!("docket_template_{hash:016x}");
         // Several programs may come at once: a name in the making tells the one that makes it from those that wait.
@@ -132,6 +175,7 @@ fn template() -> &'static str {
                     store.unwrap_or_else(|error| panic!("no schema: {error:?}")).close().await;
                 }
             });
+            half.run(&granted);
             let rename = format!("ALTER DATABASE {} RENAME TO {name}", half.name);
             let renamed = apart(async move { testing::run(server(), &rename).await });
             assert!(renamed.is_ok() || count(found) != "0", "the template cannot be made: {renamed:?}");

@@ -212,6 +212,19 @@ impl Web {
         parse(&self.raw(&request(self.address, method, path, &headers, body)))
     }
 
+    /// Waits until the server says so of whether it is ready: what it said last counts for a moment.
+    pub fn readyz_says(&self, status: u16) {
+        let begun = Instant::now();
+        loop {
+            let said = self.to("GET", "/readyz", &[], None).status;
+            if said == status {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(1), "/readyz says {said}, not {status}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Reads a resource.
     pub fn get(&self, path: &str) -> Reply {
         self.send("GET", path, &[], None)
@@ -410,7 +423,37 @@ fn unchunk(mut rest: &[u8]) -> Vec<u8> {
 /// A live stream of events.
 #[derive(Debug)]
 pub struct Stream {
+    reader: BufReader<Pieces>,
+}
+
+/// A body in pieces, put together again: whoever passes it on may cut it anywhere.
+#[derive(Debug)]
+struct Pieces {
     reader: BufReader<TcpStream>,
+    /// How much of a piece is still to come.
+    left: usize,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        while self.left == 0 {
+            let mut size = String::new();
+            if self.reader.read_line(&mut size)? == 0 {
+                return Ok(0);
+            }
+            // An empty line is the end of the piece before.
+            match usize::from_str_radix(size.trim(), 16) {
+                Ok(0) => return Ok(0),
+                Ok(size) => self.left = size,
+                Err(error) if !size.trim().is_empty() => return Err(std::io::Error::other(error)),
+                Err(_) => {}
+            }
+        }
+        let most = buffer.len().min(self.left);
+        let read = self.reader.read(&mut buffer[..most])?;
+        self.left -= read;
+        Ok(read)
+    }
 }
 
 /// One event of a stream.
@@ -449,8 +492,12 @@ impl Stream {
                 return Err(head);
             }
         }
-        let is_stream = head.to_ascii_lowercase().contains("text/event-stream");
-        if head.starts_with("HTTP/1.1 200") && is_stream { Ok(Self { reader }) } else { Err(head) }
+        let told = head.to_ascii_lowercase();
+        if !head.starts_with("HTTP/1.1 200") || !told.contains("text/event-stream") {
+            return Err(head);
+        }
+        assert!(told.contains("transfer-encoding: chunked"), "{head}");
+        Ok(Self { reader: BufReader::new(Pieces { reader, left: 0 }) })
     }
 
     /// The next event; none when the stream ends.

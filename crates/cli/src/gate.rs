@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use docket_core::access::Access;
 use docket_core::model::{DegradedMode, KeySecret};
 use docket_core::store::StoreError;
-use docket_core::{Engine, Error};
+use docket_core::{Code, Engine, Error, Kind, Reason};
 use docket_identity::{Bearer, Holding, Limiter, Rate, TokenSettings};
 use docket_rest_api::{Caller, Denied, Gatekeeper, LocalUser, Pass};
 use http::header::AUTHORIZATION;
@@ -22,6 +22,9 @@ const KNOWN_MEANWHILE: Duration = Duration::from_secs(5);
 /// How long the others wait for the one that asks before they are turned away. With the server's patience for a turn it makes a
 /// quarter of a second.
 const ASKING_WAIT: Duration = Duration::from_millis(150);
+
+/// What proxies write into a request. One that has such a header comes from wherever the proxy is reached.
+const FORWARDED: [&str; 5] = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
 
 /// How often those who are still being answered look whether the door has been closed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -62,7 +65,7 @@ impl Gatekeeper for KeyHolders {
     }
 
     async fn token_issuers(&self) -> Option<Vec<String>> {
-        self.bearer.issuers().await
+        self.bearer.issuers()
     }
 }
 
@@ -76,7 +79,7 @@ fn credential(request: &Parts) -> Option<&str> {
 /// A store that is away or a key server that does not answer says nothing about the credential. Of a key the audit gets the
 /// part that is no secret.
 fn denied(error: Error, credential: Option<&str>) -> Denied {
-    if error.kind == docket_core::Kind::Permanent {
+    if error.kind == Kind::Permanent {
         let key = credential.and_then(KeySecret::parse).map(|secret| secret.handle().to_string());
         tracing::info!(target: "docket::audit", key, reason = ?error.reason, "not let in");
         Denied::Unauthenticated(error)
@@ -85,7 +88,7 @@ fn denied(error: Error, credential: Option<&str>) -> Denied {
     }
 }
 
-/// Lets in whoever shows a key or a token; while there is no key, the local user too.
+/// Lets in whoever shows a key or a token; as long as no key was ever made, the local user too.
 ///
 /// Whether there is one is asked again when keys may have changed, as far as the store knows without asking, and after a
 /// second in any case. A write looks once more, in its own unit: what is remembered here is for reading.
@@ -136,7 +139,7 @@ impl Pass for CameIn {
     }
 }
 
-/// Whether there was no key when the store was last asked.
+/// Whether there had never been a key when the store was last asked.
 #[derive(Clone, Copy)]
 struct Known {
     keyless: bool,
@@ -183,6 +186,7 @@ impl Gatekeeper for Door {
             // Before it is looked whether it is open: what changes after it is another mark.
             let mark = self.leaf.engine.keys_mark();
             return if self.leaf.is_open().await? {
+                direct(request)?;
                 let pass = Arc::new(CameIn { leaf: Arc::clone(&self.leaf), mark });
                 Ok(Caller { pass, ..self.local.admit(request).await? })
             } else {
@@ -195,6 +199,16 @@ impl Gatekeeper for Door {
             answer => answer,
         }
     }
+}
+
+/// Refuses a request that was passed on: it need not come from this machine, whatever address it has now.
+fn direct(request: &Parts) -> Result<(), Denied> {
+    let Some(header) = FORWARDED.into_iter().find(|name| request.headers.contains_key(*name)) else { return Ok(()) };
+    let message = format!(
+        "this came through a proxy ({header}), and without keys this server answers its own machine alone: whoever runs it makes \
+         a key (docket key create)"
+    );
+    Err(denied(Error::new(Kind::Permanent, Code::Forbidden, Reason::CredentialMissing, message), None))
 }
 
 /// Counts the calls of each principal, on whatever surface.
@@ -233,8 +247,8 @@ pub(crate) async fn for_key_holders(
     Ok(counted(KeyHolders { bearer: Arc::new(bearer), engine: engine.clone(), policy }, rate))
 }
 
-/// The gate of a server that only those on this machine can reach, and that takes no tokens: while there is no key,
-/// everybody is the user who started it.
+/// The gate of a server that only those on this machine can reach, and that takes no tokens: until a key is made, everybody is
+/// the user who started it.
 pub(crate) async fn for_this_machine(
     engine: &Engine,
     caller: Caller,

@@ -8,12 +8,14 @@ use docket_core::prove::{Here, Prover, Runs, Sleep, place_name};
 use docket_runner::{CheckRunner, Environment, Runner, Settings, github};
 
 use crate::config::runner::RunnerSettings;
-use crate::config::{Configuration, DOCKET_TOML};
+use crate::config::{Configuration, DOCKET_TOML, TASK_ORCHESTRATOR};
 use crate::database::Place;
 use crate::exit::Failure;
 
 /// The folder that a database is made in where nobody says where.
 const OWN_FOLDER: &str = ".docket";
+/// What SQLite adds to the name of a database for what it has to roll back.
+const JOURNAL: &str = "-journal";
 
 /// Checks that are run in this process.
 pub(crate) fn here(
@@ -49,6 +51,7 @@ pub(crate) fn prover_in(config: &Configuration, root: PathBuf, database: &Place)
         writable: said.writable.clone(),
         apart: files_of(database),
         own: own_of(config, &root, database),
+        unmade: unmade_of(&root, database),
         log_bytes: CheckRunner::LOG_BYTES,
         ..Settings::default()
     };
@@ -73,12 +76,13 @@ fn work_tree(cwd: &Path) -> PathBuf {
 /// The files of a database: what is noted in them is no change of the work, wherever they lie.
 fn files_of(database: &Place) -> Vec<PathBuf> {
     let Place::File(path) = database else { return Vec::new() };
-    let beside = |suffix: &str| {
-        let mut name = path.clone().into_os_string();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    ["", "-wal", "-shm", "-journal"].map(beside).to_vec()
+    ["", "-wal", "-shm", JOURNAL].map(|suffix| beside(path, suffix)).to_vec()
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// What checks are kept from writing, wherever it lies: the database, with its folder where that is for nothing else, and the files
@@ -88,6 +92,16 @@ fn own_of(config: &Configuration, root: &Path, database: &Place) -> Vec<PathBuf>
     let folder = files.first().and_then(|file| file.parent()).filter(|folder| folder.ends_with(OWN_FOLDER));
     let said = config.files.iter().cloned().chain([root.join(DOCKET_TOML)]);
     folder.map(Path::to_owned).into_iter().chain(said).chain(files).collect()
+}
+
+/// What checks are kept from making: what SQLite would roll back before anything else is read, and files that say what may run and
+/// which rules hold. A log of the database that is not its own is the store's to refuse; and it is there while checks run.
+fn unmade_of(root: &Path, database: &Place) -> Vec<PathBuf> {
+    let journal = match database {
+        Place::File(path) => Some(beside(path, JOURNAL)),
+        Place::Server(_) => None,
+    };
+    [DOCKET_TOML, TASK_ORCHESTRATOR].map(|name| root.join(name)).into_iter().chain(journal).collect()
 }
 
 /// What is shown to whoever is asked about pull requests, where the operator says so. A variable that is named and not there is an

@@ -112,7 +112,7 @@ pub struct Access {
     pub handle: Option<Handle>,
     /// That a signed token grants it.
     pub token: bool,
-    /// That it is granted because there is no key: writes are refused when there is one by then.
+    /// That it is granted because there never was a key: writes are refused when one was made by then.
     pub keyless: bool,
     /// How much of everything may be kept; the same for all callers of an engine.
     pub quotas: Quotas,
@@ -213,13 +213,13 @@ impl Access {
         tracing::info!(target: "docket::audit", operation, principal, key, reason = ?error.reason, "denied");
     }
 
-    /// Refuses a write under a key that does not hold any more, or under none where there is one meanwhile, as of the moment
+    /// Refuses a write under a key that does not hold any more, or under none where one was made meanwhile, as of the moment
     /// of the write.
     pub(crate) fn check_key(&self, seen: &Slice) -> Result<(), Error> {
         match self.key {
-            None if self.keyless && seen.keys.values().any(|stored| stored.key.revoked_at.is_none()) => Err(forbidden(
+            None if self.keyless && !seen.keys.is_empty() => Err(forbidden(
                 Reason::CredentialMissing,
-                "there are keys now: say who calls, as Authorization: Bearer and a key",
+                "a key was made: say who calls, as Authorization: Bearer and a key",
             )),
             None => Ok(()),
             Some(key) => {

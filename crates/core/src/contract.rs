@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{
     Authority, Brief, Check, CheckStanding, Criterion, CriterionId, Inbox, Item, Role, Sections, Standing, Text,
 };
+use crate::workflow::Workflow;
 
 /// What each section adds to the score; together 100.
 const WEIGHTS: [(u8, u8); 6] = [
@@ -157,12 +158,14 @@ pub fn unattested(checks: &[Check]) -> Vec<(usize, Text)> {
     waiting.map(|(index, check)| (index, check.desc.clone())).collect()
 }
 
-/// What of an item waits for a person. A sign-off waits once the work is in review.
-pub fn inbox(item: &Item, question_is_open: bool) -> Inbox {
+/// What of an item waits for a person. A sign-off waits once the work is in review; where the workflow has no review, while
+/// it is worked on, for there is no later place to ask for it.
+pub fn inbox(workflow: &Workflow, item: &Item, question_is_open: bool) -> Inbox {
     let in_review = item.role == Role::Review;
+    let is_asked = in_review || (item.role == Role::Work && !workflow.has_review());
     Inbox::default()
         .with(Inbox::QUESTION, question_is_open)
-        .with(Inbox::SIGN_OFF, in_review && item.derived.sections.has(Sections::UNSIGNED))
+        .with(Inbox::SIGN_OFF, is_asked && item.derived.sections.has(Sections::UNSIGNED))
         .with(Inbox::REVIEW, in_review)
         .with(Inbox::ATTENTION, item.attention.is_some())
 }

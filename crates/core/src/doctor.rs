@@ -4,13 +4,13 @@
 //! The examination is pure, over rows that a shell scanned. The repair is a unit of work that computes again over what the
 //! store shows it, so that nothing is put right with numbers that have changed since.
 
+mod rings;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::contract::inbox;
-use crate::error::Gate;
-use crate::graph::Waits;
 use crate::limits;
 use crate::model::{
     Brief, Derived, Edge, EdgeKind, EntryId, Item, ItemId, ItemRef, Project, ProjectId, Question, QuestionState,
@@ -20,7 +20,7 @@ use crate::rank::rank;
 use crate::readiness::is_offered;
 use crate::store::{
     Around, ChangeSet, EdgeReach, EntryChange, ItemChange, KnowledgeChanges, KnowledgeReach, Scope, Slice, Step,
-    Touched, Unit, WaitEdge,
+    Touched, Unit,
 };
 use crate::workflow::Workflow;
 
@@ -56,6 +56,8 @@ pub enum Check {
     Edge,
     /// Items that wait for each other.
     Waits,
+    /// Items that give way to each other, so that none of them is handed out.
+    GivesWay,
     /// A session whose item is not there, that ended otherwise than it says, or beside another that has not ended.
     Session,
     /// The words and tags that an item is found by.
@@ -111,6 +113,7 @@ pub fn examine(rows: Rows<'_>) -> Vec<Finding> {
     examination.items(rows.items, rows.edges);
     examination.numbers(rows.items);
     examination.waits(rows.items, rows.edges);
+    examination.ways(rows.edges);
     examination.sessions(rows.sessions);
     examination.found
 }
@@ -195,7 +198,7 @@ pub fn derive<'e>(
     }
     let counted = Derived { sections: brief.map(Brief::sections).unwrap_or_default(), ..counted };
     let item = Item { derived: counted, metadata: None, properties: None, ..item.clone() };
-    let counted = Derived { inbox: inbox(&item, question_is_open), ..counted };
+    let counted = Derived { inbox: inbox(workflow, &item, question_is_open), ..counted };
     Derived { rank: rank(workflow, &item), offered: is_offered(workflow, &item), ..counted }
 }
 
@@ -226,7 +229,13 @@ impl<'r> Examination<'r> {
             | Check::NextNumber
             | Check::Search
             | Check::Knowledge => true,
-            Check::Key | Check::Parent | Check::Status | Check::Edge | Check::Waits | Check::Session => false,
+            Check::Key
+            | Check::Parent
+            | Check::Status
+            | Check::Edge
+            | Check::Waits
+            | Check::GivesWay
+            | Check::Session => false,
         };
         self.found.push(Finding { check, item, project, message, repairable });
     }
@@ -263,7 +272,11 @@ impl<'r> Examination<'r> {
             };
             let status = project.workflow.status(&item.status);
             if status.is_none_or(|status| status.role != item.role || status.outcome != item.outcome) {
-                let message = format!("the workflow has no status \"{}\" with the role {}", item.status, item.role);
+                // An import would not take it: what is exported and taken in again has a status of its workflow.
+                let message = format!(
+                    "the workflow has no status \"{}\" with the role {}: move the item to one that it has",
+                    item.status, item.role
+                );
                 self.find(Check::Status, Some(item.id), None, message);
             }
             let edges = touching.get(&item.id).into_iter().flatten().copied();
@@ -353,27 +366,6 @@ impl<'r> Examination<'r> {
             if session.is_open() && !open.insert(session.item) {
                 self.find(Check::Session, at, None, format!("{said}: another on its item has not ended either"));
             }
-        }
-    }
-
-    fn waits(&mut self, items: &[Item], edges: &[Edge]) {
-        // Only where a workflow says so does a parent wait for its children.
-        let waits_below = |item: &Item| {
-            self.projects.get(&item.project).is_some_and(|project| project.workflow.has_gate(Gate::Descendants))
-        };
-        let Ok(mut waits) = Waits::new(None, true) else { return };
-        for item in items.iter().filter(|item| waits_below(item)) {
-            if let Some(parent) = item.parent {
-                waits.add_child(parent, item.id);
-            }
-        }
-        for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Blocks) {
-            waits.add_edge(WaitEdge { from: edge.from, to: edge.to, threshold: edge.threshold() });
-        }
-        if let Some(path) = waits.find_cycle() {
-            let shown: Vec<String> = path.iter().take(limits::CYCLE_SHOWN).map(ToString::to_string).collect();
-            let message = format!("these items wait for each other: {}", shown.join(" → "));
-            self.find(Check::Waits, path.first().copied(), None, message);
         }
     }
 }

@@ -39,6 +39,10 @@ pub const RUN_PAUSE_ASKED_SECONDS: u32 = 86_400;
 pub const RUNNER_JOBS: usize = 64;
 /// How often checks are tried for one call where others make the same ones on a work tree that changes.
 pub const PROVE_ROUNDS: usize = 3;
+/// How often a store that has no time is asked to record how a run ended, before what it found is lost.
+pub const PATIENT_TRIES: usize = 7;
+/// The first pause between these tries, in milliseconds; each following one is twice as long.
+pub const PATIENCE_MS: u64 = 250;
 /// How long a run waits for a runner before whoever wanted it is told, in milliseconds.
 pub const RUN_WAIT_MS: u64 = 20_000;
 /// Longest log kept of a run, in bytes.
@@ -53,6 +57,8 @@ pub const PARENT_COMMENTS: usize = 5;
 pub const PACKET_COMMENTS: usize = 3;
 /// How much of each of them is shown there.
 pub const PACKET_COMMENT_BYTES: usize = 600;
+/// Most children of one role that are counted for an item's parent: what has more is told as that many and more.
+pub const CHILDREN_COUNTED: u64 = 1_000;
 /// Most siblings shown with an item's parent.
 pub const SIBLINGS: usize = 20;
 /// Most links on one item.
@@ -106,7 +112,7 @@ pub const CANDIDATES_MOST: usize = 2048;
 /// Most rounds of looking that one command may take.
 pub const LOOK_ROUNDS: usize = 12;
 /// How often a unit of work that lost a race is tried again before the caller is told.
-pub const CONFLICT_RETRIES: usize = 8;
+pub const CONFLICT_RETRIES: usize = 3;
 /// Longest wait for work or for a change, in milliseconds.
 pub const WAIT_MS: u64 = 60_000;
 /// Most descendants that one call closes or removes.

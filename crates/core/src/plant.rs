@@ -26,8 +26,10 @@ pub enum Bug {
     EventsApart,
     /// A new edge is not looked at for cycles.
     CyclesUnchecked,
-    /// The gates `dependencies` and `notes` are not asked when an item is closed.
-    GateSkipped,
+    /// The gate `dependencies` is not asked when an item is closed.
+    DependenciesSkipped,
+    /// The gate `notes` is not asked when an item is closed.
+    NotesSkipped,
     /// The schema version is not read again under the lock.
     MigrationUnlocked,
     /// What is shown of items is not limited to what the caller may see.
@@ -62,7 +64,8 @@ impl Bug {
             Self::AnswerBeforeCommit => "answer-before-commit",
             Self::EventsApart => "events-apart",
             Self::CyclesUnchecked => "cycles-unchecked",
-            Self::GateSkipped => "gate-skipped",
+            Self::DependenciesSkipped => "dependencies-skipped",
+            Self::NotesSkipped => "notes-skipped",
             Self::MigrationUnlocked => "migration-unlocked",
             Self::ReadsUnlimited => "reads-unlimited",
             Self::ProfileIgnored => "profile-ignored",

@@ -189,6 +189,14 @@ impl Runs {
         }
     }
 
+    /// The shell's timer.
+    pub(crate) fn timer(&self) -> &Sleep {
+        match self {
+            Self::Here(here) => &here.sleep,
+            Self::Elsewhere { sleep, .. } => sleep,
+        }
+    }
+
     /// The work tree that they are run in, where that is known.
     pub(crate) fn place(&self) -> Option<&Name> {
         match self {

@@ -57,7 +57,9 @@ impl Replayed {
         let bad = |what: &str| BadEvent { seq: event.seq, verb: event.verb.as_str(), what: what.to_owned() };
         match event.verb {
             Verb::ProjectSet => {
-                let project: Project = parse(&event.data).ok_or_else(|| bad("no project in it"))?;
+                let mut project: Project = parse(&event.data).ok_or_else(|| bad("no project in it"))?;
+                // As the row is read that says the same.
+                project.workflow = project.workflow.brought_up();
                 self.projects.insert(project.id, project);
             }
             Verb::Created => {

@@ -129,6 +129,16 @@ fn a_row_that_is_gone_or_doubled_is_found() {
         world.edges.insert(edge.id, edge);
     }
     assert!(checks(&world).contains(&Check::Waits), "{:?}", look(&world));
+
+    for kind in [EdgeKind::DuplicateOf, EdgeKind::Supersedes] {
+        let mut world = busy_world(Workflow::task_orchestrator(), 7);
+        assert!(!checks(&world).contains(&Check::GivesWay));
+        for (from, to) in [(ids[0], ids[1]), (ids[1], ids[0])] {
+            let edge = Edge { kind, ..an_edge(&world, from, to) };
+            world.edges.insert(edge.id, edge);
+        }
+        assert!(checks(&world).contains(&Check::GivesWay), "{kind:?}: {:?}", look(&world));
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use docket_core::model::{Authority, Check, CheckKind, CriterionId, ItemId, Outco
 use docket_core::testing::acts::{AGENTS, Act, KEYS, Stage as _, perform, schemas, tree};
 use docket_core::testing::{World, name};
 use docket_core::workflow::{
-    ClaimRules, Lifecycle, RankBy, ReviewPhase, Status, Transitions, WaitsWhen, WhenFailed, Workflow,
+    ChecksWhen, ClaimRules, Lifecycle, RankBy, ReviewPhase, Status, Transitions, WaitsWhen, WhenFailed, Workflow,
 };
 use proptest::prelude::*;
 
@@ -38,7 +38,8 @@ fn plain() -> impl Strategy<Value = Act> {
         2 => (n.clone(), any::<bool>(), who.clone()).prop_map(|(item, ttl, who)| Act::Claim { item, ttl, who }),
         2 => who.clone().prop_map(|who| Act::ClaimNext { who }),
         1 => (n.clone(), who.clone()).prop_map(|(item, who)| Act::Release { item, who }),
-        3 => (n.clone(), 0..KEYS.len(), any::<bool>(), who.clone()).prop_map(|(item, key, blank, who)| Act::Note { item, key, blank, who }),
+        3 => (n.clone(), 0..KEYS.len(), prop::option::weighted(0.3, prop::sample::select(Role::ALL.to_vec())), any::<bool>(), who.clone())
+            .prop_map(|(item, key, phase, blank, who)| Act::Note { item, key, phase, blank, who }),
         1 => n.clone().prop_map(|item| Act::Unnote { item }),
         4 => (n.clone(), n.clone(), 0..6_usize, 0..5_usize).prop_map(|(from, to, kind, at)| Act::Link { from, to, kind, at }),
         1 => n.clone().prop_map(|item| Act::Unlink { item }),
@@ -137,6 +138,7 @@ fn workflow() -> impl Strategy<Value = Workflow> {
         prop::sample::select(vec![Transitions::Guided, Transitions::Free]),
         prop::sample::select(vec![ReviewPhase::Always, ReviewPhase::Schema]),
         prop::sample::select(vec![WaitsWhen::Forward, WaitsWhen::Leaving]),
+        prop::sample::select(vec![ChecksWhen::Success, ChecksWhen::Closed]),
         prop::sample::select(vec![WhenFailed::Stays, WhenFailed::Returns]),
         any::<bool>(),
     );
@@ -157,11 +159,12 @@ fn workflow() -> impl Strategy<Value = Workflow> {
         2..5_u8,
     );
     (drawn(), paths, claims, labels, sets).prop_map(|(drawn, paths, claims, labels, sets)| {
-        let (transitions, review_phase, waits_when, when_failed, review) = paths;
+        let (transitions, review_phase, waits_when, checks_when, when_failed, review) = paths;
         let (gates, ranking, close_parents, max_depth) = sets;
         let require_review = review && drawn.first_of(Role::Review).is_some();
         let gates = gates.into_iter().collect();
-        let drawn = Workflow { transitions, review_phase, waits_when, when_failed, require_review, gates, ..drawn };
+        let drawn = Workflow { transitions, review_phase, waits_when, checks_when, when_failed, ..drawn };
+        let drawn = Workflow { require_review, gates, ..drawn };
         Workflow { claims, labels, ranking, close_parents, max_depth, ..drawn }
     })
 }

@@ -151,7 +151,7 @@ fn a_slice_serves_only_those_who_choose_from_the_same_work() {
     assert!(!both.join(&scope(&bob, typed)), "other work");
     let answer = AnswerKey {
         principal: name("local"),
-        operation: ClaimNext::NAME,
+        operation: ClaimNext::NAME.into(),
         request: RequestId::parse("r-1").expect("a name"),
     };
     let named = Scope { answer: Some(answer), ..scope(&bob, Wanted::default()) };

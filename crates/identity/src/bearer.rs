@@ -114,11 +114,8 @@ impl Bearer {
     }
 
     /// Who gives out the tokens that are taken here, as far as that is known; none where none are.
-    pub async fn issuers(&self) -> Option<Vec<String>> {
-        match &self.tokens {
-            None => None,
-            Some(tokens) => Some(tokens.source.issuer().await.into_iter().collect()),
-        }
+    pub fn issuers(&self) -> Option<Vec<String>> {
+        self.tokens.as_ref().map(|tokens| tokens.source.issuer().into_iter().collect())
     }
 
     pub(crate) fn keys_mark(&self) -> Option<u64> {

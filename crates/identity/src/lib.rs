@@ -5,6 +5,7 @@
 
 mod bearer;
 mod fetch;
+mod file;
 mod keyset;
 mod lasting;
 mod limiter;
@@ -19,9 +20,11 @@ pub use limiter::{Limiter, Rate};
 pub use proofs::JwksVerifier;
 pub use settings::{Algorithm, ClaimNames, JwksSettings, SetupError, TokenSettings};
 
-/// Longest time that the answer of a key server is waited for.
+/// Longest time that a key server has for its answers: for a discovery document and the keys that it names together.
 pub const FETCH_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
-/// Most bytes of a key set or a discovery document.
+/// How long whoever could go on with old keys waits for those that are being fetched, counted from when that began.
+pub const REFRESH_MOMENT: std::time::Duration = std::time::Duration::from_millis(250);
+/// Most bytes of a key set, fetched or in a file, or of a discovery document.
 pub const FETCH_BYTES: usize = 1024 * 1024;
 /// Shortest time between two fetches that tokens cause: a stranger's key id must not make us a nuisance.
 pub const REFRESH_PAUSE: std::time::Duration = std::time::Duration::from_secs(30);

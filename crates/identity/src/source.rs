@@ -1,30 +1,61 @@
 //! Keys from a file and from a server, cached. While a server is away the keys it last gave go on being used, and whoever
 //! is checked with them is told so.
+//!
+//! Nobody fetches for himself: a fetch is a task of its own, one at a time, and goes on when those who wait for it hang up.
+//! Whoever is content with keys that are old waits for it a moment and no longer.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use reqwest::Url;
 use serde::Deserialize;
-use tokio::sync::{Mutex, RwLock};
+use tokio::sync::watch;
 
 use crate::fetch::{FetchError, Fetcher};
+use crate::file::KeyFile;
 use crate::keyset::KeySet;
 use crate::settings::{JwksSettings, SetupError};
+use crate::{FETCH_TIMEOUT, REFRESH_MOMENT};
 
 /// Keys and where they come from.
-pub(crate) struct KeySource {
+pub(crate) struct KeySource(Arc<Shared>);
+
+/// What callers and the one fetch that is under way share.
+struct Shared {
     settings: JwksSettings,
-    file: KeySet,
+    file: Option<Arc<KeyFile>>,
+    /// What stands for the file where there is none.
+    no_keys: Arc<KeySet>,
     fetcher: Option<Fetcher>,
-    cached: RwLock<Option<Cached>>,
-    /// When somebody last tried to fetch. Held while fetching: one at a time.
-    tried: Mutex<Option<Instant>>,
+    known: Mutex<Known>,
+}
+
+/// What is known of the server.
+#[derive(Default)]
+struct Known {
+    cached: Option<Cached>,
+    /// The last attempt to fetch: how soon there may be another counts from its beginning.
+    attempt: Option<Attempt>,
+    /// Why it failed, if it did.
+    failed: Option<String>,
+}
+
+/// An attempt to fetch.
+#[derive(Clone)]
+struct Attempt {
+    begun: Instant,
+    /// Turns true when it has ended.
+    ended: watch::Receiver<bool>,
 }
 
 /// What a server gave.
 #[derive(Clone)]
 struct Cached {
-    keys: Arc<KeySet>,
+    given: Arc<KeySet>,
+    /// The same with those of the file.
+    all: Arc<KeySet>,
+    /// The file's that these are.
+    file: Arc<KeySet>,
     issuer: Option<String>,
     fetched: Instant,
 }
@@ -35,7 +66,7 @@ pub(crate) struct Keys {
     pub(crate) set: Arc<KeySet>,
     /// Who must have issued a token.
     pub(crate) issuer: Option<String>,
-    /// How old they are, where they should have been fetched again and could not be.
+    /// How old they are, where they should have been fetched again and were not yet.
     pub(crate) stale: Option<Duration>,
 }
 
@@ -57,93 +88,162 @@ impl KeySource {
             return Err(SetupError("algorithms must not be empty".to_owned()));
         }
         let file = match &settings.jwks_path {
-            None => KeySet::default(),
-            Some(path) => {
-                let text = std::fs::read(path)
-                    .map_err(|error| SetupError(format!("{}: cannot be read: {error}", path.display())))?;
-                KeySet::parse(&text).map_err(|what| SetupError(format!("{}: {what}", path.display())))?
-            }
+            None => None,
+            Some(path) => Some(Arc::new(KeyFile::open(path.clone(), settings.cache_ttl)?)),
         };
-        let plain = |address: &Option<String>| address.as_ref().is_some_and(|address| address.starts_with("http://"));
+        let plain = |address: &Option<String>| address.as_ref().is_some_and(|address| !is_encrypted(address));
         if plain(&settings.jwks_uri) || plain(&settings.oidc_discovery) {
             tracing::info!("keys are fetched without TLS: whoever is between can change them");
         }
         let fetcher = if remote { Some(Fetcher::new()?) } else { None };
-        let source = Self { settings, file, fetcher, cached: RwLock::new(None), tried: Mutex::new(None) };
-        if source.fetcher.is_some() {
-            match source.fetch().await {
-                Ok(cached) => *source.cached.write().await = Some(cached),
+        let shared = Arc::new(Shared { settings, file, no_keys: Arc::default(), fetcher, known: Mutex::default() });
+        if shared.fetcher.is_some() {
+            let (_, ended) = watch::channel(true);
+            shared.known().attempt = Some(Attempt { begun: Instant::now(), ended });
+            match shared.fetch_in_time().await {
+                Ok(cached) => shared.known().cached = Some(cached),
                 Err(Failed::Useless(what)) => return Err(SetupError(format!("the key server's answer: {what}"))),
                 Err(Failed::Away(FetchError(what))) => {
                     tracing::warn!(what, "the keys that proofs are checked with are not there yet");
                 }
             }
-            *source.tried.lock().await = Some(Instant::now());
         }
-        Ok(source)
+        Ok(Self(shared))
     }
 
     pub(crate) fn settings(&self) -> &JwksSettings {
-        &self.settings
+        &self.0.settings
     }
 
     /// Who issues tokens: as the settings say, else as was discovered.
-    pub(crate) async fn issuer(&self) -> Option<String> {
-        match &self.settings.issuer {
-            Some(issuer) => Some(issuer.clone()),
-            None => self.cached.read().await.as_ref().and_then(|cached| cached.issuer.clone()),
-        }
+    pub(crate) fn issuer(&self) -> Option<String> {
+        let found = || self.0.known().cached.as_ref().and_then(|cached| cached.issuer.clone());
+        self.0.settings.issuer.clone().or_else(found)
     }
 
     /// Keys for a token that names this one; fetched again when they are old, or when it is not among them.
     pub(crate) async fn keys(&self, id: Option<&str>) -> Result<Keys, String> {
-        if self.fetcher.is_none() {
-            let issuer = self.settings.issuer.clone();
-            return Ok(Keys { set: Arc::new(self.file.clone()), issuer, stale: None });
-        }
-        let asked = Instant::now();
-        let known = self.cached.read().await.clone();
-        let fresh = |cached: &Cached| cached.fetched.elapsed() < self.settings.cache_ttl;
-        if let Some(cached) = known.filter(|cached| fresh(cached) && cached.keys.find(id).is_some()) {
-            return Ok(Keys { set: cached.keys, issuer: cached.issuer, stale: None });
-        }
-        let mut tried = self.tried.lock().await;
-        let known = self.cached.read().await.clone();
-        // Somebody else fetched while we waited for our turn, or lately: what is there counts.
-        let lately = tried.is_some_and(|last| last > asked || last.elapsed() < self.settings.refresh_pause);
-        let outcome = if lately {
-            Err("the key server was asked a moment ago".to_owned())
-        } else {
-            let outcome = self.fetch().await.map_err(|failed| failed.to_string());
-            *tried = Some(Instant::now());
-            outcome
+        let file = match &self.0.file {
+            Some(file) => file.keys().await,
+            None => Arc::clone(&self.0.no_keys),
         };
-        match (outcome, known) {
-            (Ok(cached), _) => {
-                *self.cached.write().await = Some(cached.clone());
-                Ok(Keys { set: cached.keys, issuer: cached.issuer, stale: None })
-            }
-            (Err(_), Some(cached)) if fresh(&cached) => {
-                Ok(Keys { set: cached.keys, issuer: cached.issuer, stale: None })
-            }
-            (Err(what), _) if !self.settings.stale_on_error => Err(what),
-            (Err(what), Some(cached)) if cached.fetched.elapsed() <= self.settings.max_age => {
-                tracing::debug!(what, "keys are used that could not be fetched again");
-                let stale = Some(cached.fetched.elapsed());
-                Ok(Keys { set: cached.keys, issuer: cached.issuer, stale })
-            }
-            (Err(what), known) => self.filed(id, known.as_ref()).ok_or(what),
+        if self.0.fetcher.is_none() {
+            return Ok(Keys { set: file, issuer: self.0.settings.issuer.clone(), stale: None });
         }
+        let (attempt, will_do) = match self.0.look(id, &file) {
+            Look::Good(keys) => return Ok(keys),
+            Look::Old { attempt, will_do } => (attempt, will_do),
+        };
+        if let Some(attempt) = &attempt {
+            // A server that is well answers by then, and a key that it took back is known to be gone.
+            attempt.wait(if will_do { REFRESH_MOMENT } else { FETCH_TIMEOUT }).await;
+        }
+        self.0.settle(id, &file, attempt.map(|attempt| attempt.begun))
+    }
+}
+
+/// What is found at first.
+enum Look {
+    /// Keys that are fresh, with the one that is wanted.
+    Good(Keys),
+    Old {
+        /// The attempt to fetch that is under way; none where there was one lately.
+        attempt: Option<Attempt>,
+        /// Whether there is a key that will do for now.
+        will_do: bool,
+    },
+}
+
+impl Shared {
+    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_fresh(&self, cached: &Cached) -> bool {
+        cached.fetched.elapsed() < self.settings.cache_ttl
+    }
+
+    fn may_be_used(&self, cached: &Cached) -> bool {
+        self.settings.stale_on_error && cached.fetched.elapsed() <= self.settings.max_age
+    }
+
+    fn look(self: &Arc<Self>, id: Option<&str>, file: &Arc<KeySet>) -> Look {
+        let mut known = self.known();
+        let mut will_do = false;
+        if let Some(cached) = &mut known.cached {
+            cached.stand_beside(file);
+            if cached.all.find(id).is_some() {
+                if self.is_fresh(cached) {
+                    return Look::Good(cached.keys(None));
+                }
+                will_do = self.may_be_used(cached);
+            }
+        }
+        Look::Old { attempt: self.refresh(&mut known), will_do }
+    }
+
+    /// The attempt that is under way, or a new one, unless the last was lately: a stranger's key id must not make us a
+    /// nuisance, however often he comes and hangs up.
+    fn refresh(self: &Arc<Self>, known: &mut Known) -> Option<Attempt> {
+        match &known.attempt {
+            Some(last) if last.is_under_way() => return Some(last.clone()),
+            Some(last) if last.begun.elapsed() < self.settings.refresh_pause => return None,
+            Some(_) | None => {}
+        }
+        let (tell, ended) = watch::channel(false);
+        let attempt = Attempt { begun: Instant::now(), ended };
+        known.attempt = Some(attempt.clone());
+        let shared = Arc::clone(self);
+        tokio::spawn(async move {
+            let outcome = shared.fetch_in_time().await;
+            {
+                let mut known = shared.known();
+                match outcome {
+                    Ok(cached) => (known.cached, known.failed) = (Some(cached), None),
+                    Err(failed) => {
+                        let what = failed.to_string();
+                        tracing::warn!(what, "the keys that tokens are checked with could not be fetched again");
+                        known.failed = Some(what);
+                    }
+                }
+            }
+            tell.send_replace(true);
+        });
+        Some(attempt)
+    }
+
+    /// What counts after an attempt that was waited for, or without one.
+    fn settle(&self, id: Option<&str>, file: &Arc<KeySet>, attempt: Option<Instant>) -> Result<Keys, String> {
+        let mut known = self.known();
+        let why = known.failed.clone().unwrap_or_else(|| "the key server was asked a moment ago".to_owned());
+        if let Some(cached) = &mut known.cached {
+            cached.stand_beside(file);
+            if self.is_fresh(cached) || attempt.is_some_and(|begun| cached.fetched >= begun) {
+                return Ok(cached.keys(None));
+            }
+            if self.may_be_used(cached) {
+                tracing::debug!(why, "keys are used that were not fetched again yet");
+                return Ok(cached.keys(Some(cached.fetched.elapsed())));
+            }
+        }
+        let filed = || self.filed(id, file, known.cached.as_ref());
+        if self.settings.stale_on_error { filed().ok_or(why) } else { Err(why) }
     }
 
     /// The file's keys alone, for a token that names one of them. They are the operator's word and do not age. Nothing else
     /// is decided by them while the server is away: it may know a key that they lack. Nor is anything as long as who issues
     /// tokens is still to be discovered: any issuer would do.
-    fn filed(&self, id: Option<&str>, known: Option<&Cached>) -> Option<Keys> {
-        let named = id.is_some_and(|id| self.file.find(Some(id)).is_some());
+    fn filed(&self, id: Option<&str>, file: &Arc<KeySet>, known: Option<&Cached>) -> Option<Keys> {
+        let named = id.is_some_and(|id| file.find(Some(id)).is_some());
         let issuer = self.settings.issuer.clone().or_else(|| known.and_then(|cached| cached.issuer.clone()));
         let settled = issuer.is_some() || self.settings.oidc_discovery.is_none();
-        (named && settled).then(|| Keys { set: Arc::new(self.file.clone()), issuer, stale: None })
+        (named && settled).then(|| Keys { set: Arc::clone(file), issuer, stale: None })
+    }
+
+    /// What the server gives, within the time that is for all that is asked of it.
+    async fn fetch_in_time(&self) -> Result<Cached, Failed> {
+        let late = || Failed::Away(FetchError("the key server did not answer in time".to_owned()));
+        tokio::time::timeout(FETCH_TIMEOUT, self.fetch()).await.unwrap_or_else(|_| Err(late()))
     }
 
     async fn fetch(&self) -> Result<Cached, Failed> {
@@ -151,20 +251,62 @@ impl KeySource {
         let discovered = match &self.settings.oidc_discovery {
             Some(address) if self.settings.jwks_uri.is_none() || self.settings.issuer.is_none() => {
                 let text = fetcher.get(address).await?;
-                serde_json::from_slice(&text)
-                    .map_err(|_| Failed::Useless("this is no discovery document".to_owned()))?
+                let document: Discovery = serde_json::from_slice(&text)
+                    .map_err(|_| Failed::Useless("this is no discovery document".to_owned()))?;
+                let plain = document.jwks_uri.as_ref().is_some_and(|named| !is_encrypted(named));
+                if self.settings.jwks_uri.is_none() && plain && is_encrypted(address) {
+                    let what = "the discovery document came by https and names a key set that would not: whoever is \
+                                between could change the keys";
+                    return Err(Failed::Useless(what.to_owned()));
+                }
+                document
             }
             Some(_) | None => Discovery { issuer: None, jwks_uri: None },
         };
         let address = self.settings.jwks_uri.clone().or(discovered.jwks_uri);
         let address = address.ok_or_else(|| Failed::Useless("the discovery document names no key set".to_owned()))?;
         let keys = KeySet::parse(&fetcher.get(&address).await?).map_err(Failed::Useless)?;
+        let given = Arc::new(keys);
         Ok(Cached {
-            keys: Arc::new(keys.with(&self.file)),
+            all: Arc::clone(&given),
+            given,
+            file: Arc::clone(&self.no_keys),
             issuer: self.settings.issuer.clone().or(discovered.issuer),
             fetched: Instant::now(),
         })
     }
+}
+
+impl Attempt {
+    fn is_under_way(&self) -> bool {
+        // One whose task was lost has ended, too.
+        !*self.ended.borrow() && self.ended.has_changed().is_ok()
+    }
+
+    /// Waits for its end, until so long after its beginning at the most.
+    async fn wait(&self, patience: Duration) {
+        let mut ended = self.ended.clone();
+        let left = patience.saturating_sub(self.begun.elapsed());
+        _ = tokio::time::timeout(left, ended.wait_for(|ended| *ended)).await;
+    }
+}
+
+impl Cached {
+    /// Takes in the file's keys as they are now.
+    fn stand_beside(&mut self, file: &Arc<KeySet>) {
+        if !Arc::ptr_eq(&self.file, file) {
+            self.all = Arc::new(self.given.with(file));
+            self.file = Arc::clone(file);
+        }
+    }
+
+    fn keys(&self, stale: Option<Duration>) -> Keys {
+        Keys { set: Arc::clone(&self.all), issuer: self.issuer.clone(), stale }
+    }
+}
+
+fn is_encrypted(address: &str) -> bool {
+    Url::parse(address).is_ok_and(|address| address.scheme() == "https")
 }
 
 /// Why keys were not fetched.

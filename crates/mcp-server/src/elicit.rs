@@ -170,7 +170,7 @@ impl Session {
 
     /// A call that the person at the other end makes. Nothing was shown for it but that the client brought it back.
     pub(crate) fn call_of_person(&self) -> Call {
-        let call = self.call(None, None);
+        let call = self.call(None, None).part("person");
         let actor = ActorClaim { id: call.principal.clone(), kind: ActorKind::User, parent: None, proof: None };
         let verification = Verification {
             status: VerificationStatus::Absent,

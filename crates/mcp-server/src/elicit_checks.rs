@@ -50,7 +50,7 @@ impl Session {
         if filled.get("approve").and_then(Value::as_str) != Some("yes") {
             return Err(unsaid());
         }
-        let (project, item, expected_version) = (project.clone(), item.clone(), Some(version));
+        let (project, item, expected_version) = (project.clone(), item.clone(), version);
         let approve = ApproveChecks { project, item, only, expected_version };
         self.engine().run(self.call_of_person(), approve).await
     }

@@ -23,9 +23,8 @@ mod transport;
 mod watch;
 
 pub use answer::Answer;
-pub use dialects::{Guide, guides};
 pub use elicit::Elicited;
 pub use server::DocketServer;
 pub use session::{Session, Settings};
-pub use surface::{Calling, Completing, Getting, Surface, Watch, names_projects, surface, surfaces};
+pub use surface::{Calling, Completing, Getting, Guide, Surface, Watch, names_projects, surface, surfaces};
 pub use transport::{HttpEndpoint, LINE_BYTES, ServeError, StatelessHttp, serve, serve_stdio};

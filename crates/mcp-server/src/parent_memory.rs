@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use docket_core::model::{ItemId, Name};
+use docket_core::model::{ItemId, Name, RequestId};
 use docket_core::query::ParentReach;
 
 /// How long an agent is taken to remember a parent.
@@ -35,56 +35,61 @@ impl ParentContext {
         &[("auto", Self::Auto), ("force", Self::Force), ("summary", Self::Summary), ("none", Self::None)];
 }
 
-/// Which agents were told of which parents, and when.
+/// When an agent was told of a parent, and in answer to which request.
 #[derive(Debug)]
-pub(crate) struct ParentMemory {
-    lasts: Duration,
-    told: Mutex<HashMap<(Name, ItemId), Instant>>,
+struct Told {
+    at: Instant,
+    request: Option<RequestId>,
 }
 
-impl Default for ParentMemory {
-    fn default() -> Self {
-        Self::new(LASTS)
-    }
+/// Which agents were told of which parents, and when.
+#[derive(Debug, Default)]
+pub(crate) struct ParentMemory {
+    told: Mutex<HashMap<(Name, ItemId), Told>>,
 }
 
 impl ParentMemory {
-    /// A memory that lasts this long.
-    fn new(lasts: Duration) -> Self {
-        Self { lasts, told: Mutex::default() }
-    }
-
-    /// How much of a parent to tell an agent now.
-    pub(crate) fn reach(&self, wanted: ParentContext, agent: &Name, parent: ItemId) -> ParentReach {
+    /// How much of a parent to tell an agent now. A request that comes again is answered as it was: its first answer may be
+    /// the one that was lost.
+    pub(crate) fn reach(
+        &self,
+        wanted: ParentContext,
+        agent: &Name,
+        parent: ItemId,
+        request: Option<&RequestId>,
+    ) -> ParentReach {
         match wanted {
             ParentContext::None => ParentReach::None,
             ParentContext::Summary => ParentReach::Summary,
-            ParentContext::Auto if self.remembers(agent, parent, Instant::now()) => ParentReach::Summary,
+            ParentContext::Auto if self.remembers(agent, parent, request, Instant::now()) => ParentReach::Summary,
             ParentContext::Auto | ParentContext::Force => ParentReach::Full,
         }
     }
 
     /// Remembers that the agent was told in full of the parent.
-    pub(crate) fn told(&self, agent: &Name, parent: ItemId) {
-        self.tell(agent, parent, Instant::now());
+    pub(crate) fn told(&self, agent: &Name, parent: ItemId, request: Option<&RequestId>) {
+        self.tell(agent, parent, request, Instant::now());
     }
 
-    /// Whether the agent was told of the parent lately.
-    fn remembers(&self, agent: &Name, parent: ItemId, now: Instant) -> bool {
+    /// Whether the agent was told of the parent lately, in answer to another request.
+    fn remembers(&self, agent: &Name, parent: ItemId, request: Option<&RequestId>, now: Instant) -> bool {
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.get(&(agent.clone(), parent)).is_some_and(|at| now.saturating_duration_since(*at) < self.lasts)
+        told.get(&(agent.clone(), parent)).is_some_and(|told| {
+            let is_again = request.is_some() && told.request.as_ref() == request;
+            !is_again && now.saturating_duration_since(told.at) < LASTS
+        })
     }
 
-    fn tell(&self, agent: &Name, parent: ItemId, now: Instant) {
+    fn tell(&self, agent: &Name, parent: ItemId, request: Option<&RequestId>, now: Instant) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() >= MOST {
-            told.retain(|_, at| now.saturating_duration_since(*at) < self.lasts);
+            told.retain(|_, told| now.saturating_duration_since(told.at) < LASTS);
         }
         if told.len() >= MOST {
             // To be told twice does no harm.
             told.clear();
         }
-        told.insert((agent.clone(), parent), now);
+        told.insert((agent.clone(), parent), Told { at: now, request: request.cloned() });
     }
 }
 
@@ -93,34 +98,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parent_is_remembered_for_a_while_by_the_agent_that_was_told() {
+    fn a_parent_is_remembered_for_five_minutes_by_the_agent_that_was_told() {
         let (ann, bob) = (Name::parse("ann").expect("a name"), Name::parse("bob").expect("a name"));
         let (parent, other) =
             (ItemId::from_uuid(uuid::Uuid::from_u128(1)), ItemId::from_uuid(uuid::Uuid::from_u128(2)));
-        let memory = ParentMemory::new(Duration::from_mins(5));
+        let memory = ParentMemory::default();
         let start = Instant::now();
         let later = |seconds| start + Duration::from_secs(seconds);
-        assert!(!memory.remembers(&ann, parent, start));
-        memory.tell(&ann, parent, start);
-        assert!(memory.remembers(&ann, parent, later(299)));
-        assert!(!memory.remembers(&bob, parent, start) && !memory.remembers(&ann, other, start));
-        assert!(!memory.remembers(&ann, parent, later(300)), "it lasts no longer than it lasts");
-        memory.tell(&ann, parent, later(200));
-        assert!(memory.remembers(&ann, parent, later(499)), "told again, it begins anew");
+        assert!(!memory.remembers(&ann, parent, None, start));
+        memory.tell(&ann, parent, None, start);
+        assert!(memory.remembers(&ann, parent, None, later(299)));
+        assert!(!memory.remembers(&bob, parent, None, start) && !memory.remembers(&ann, other, None, start));
+        assert!(!memory.remembers(&ann, parent, None, later(300)), "it lasts no longer than it lasts");
+        memory.tell(&ann, parent, None, later(200));
+        assert!(memory.remembers(&ann, parent, None, later(499)), "told again, it begins anew");
+    }
+
+    #[test]
+    fn a_request_that_comes_again_is_told_again() {
+        let (ann, bob) = (Name::parse("ann").expect("a name"), Name::parse("bob").expect("a name"));
+        let parent = ItemId::from_uuid(uuid::Uuid::from_u128(1));
+        let [once, another] = ["once", "another"].map(|name| RequestId::parse(name).expect("a request"));
+        let memory = ParentMemory::default();
+        let auto = |agent, request| memory.reach(ParentContext::Auto, agent, parent, request);
+        assert_eq!(auto(&ann, Some(&once)), ParentReach::Full);
+        memory.told(&ann, parent, Some(&once));
+        assert_eq!(auto(&ann, Some(&once)), ParentReach::Full, "its first answer may be lost");
+        assert_eq!(auto(&ann, Some(&another)), ParentReach::Summary);
+        assert_eq!(auto(&ann, None), ParentReach::Summary);
+        memory.told(&bob, parent, None);
+        assert_eq!(auto(&bob, None), ParentReach::Summary, "what has no name does not come again");
+        assert_eq!(memory.reach(ParentContext::Summary, &ann, parent, Some(&once)), ParentReach::Summary);
     }
 
     #[test]
     fn what_is_over_makes_room() {
         let ann = Name::parse("ann").expect("a name");
-        let memory = ParentMemory::new(Duration::from_secs(1));
+        let memory = ParentMemory::default();
         let start = Instant::now();
         let id = |number: usize| ItemId::from_uuid(uuid::Uuid::from_u128(number as u128));
         for number in 0..MOST {
-            memory.tell(&ann, id(number), start);
+            memory.tell(&ann, id(number), None, start);
         }
-        let later = start + Duration::from_secs(2);
-        memory.tell(&ann, id(MOST), later);
+        let later = start + LASTS;
+        memory.tell(&ann, id(MOST), None, later);
         assert_eq!(memory.told.lock().expect("a lock").len(), 1);
-        assert!(memory.remembers(&ann, id(MOST), later));
+        assert!(memory.remembers(&ann, id(MOST), None, later));
     }
 }

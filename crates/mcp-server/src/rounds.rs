@@ -125,8 +125,8 @@ impl Session {
 
     async fn sealing_key(&self, slot: u64) -> Result<Sealing, Error> {
         let name = RequestId::parse(&format!("forms of {slot}"))?;
-        // Whoever is said to act, it is the caller's own.
-        let call = Call { by: None, request: Some(name), ..self.call(None, None) };
+        // Whoever is said to act, and whatever was called, it is the caller's own.
+        let call = Call { by: None, called: None, request: Some(name), ..self.call(None, None) };
         self.engine().run(call, SealingKey { slot }).await
     }
 }

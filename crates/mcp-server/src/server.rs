@@ -190,7 +190,7 @@ impl ServerHandler for DocketServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let (mut progress, listener) = Progress::new(&context);
-        let session = self.session(&context)?.telling(listener);
+        let session = self.session(&context)?.telling(listener).of_tool(self.surface.name(), &request.name);
         let bound = Bound::to(self.surface.name(), &request);
         let session = if is_stateless(&context) {
             let shows_forms = context.meta.client_capabilities().is_some_and(|can| shows_forms(&can));

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use docket_core::access::Needs;
-use docket_core::engine::Call;
+use docket_core::engine::{Call, Called};
 use docket_core::model::{
     ActorClaim, Attribution, DegradedMode, Item, Key, KeyPrefix, Name, ProjectId, RequestId, Text, Verdict,
     Verification, VerificationStatus,
@@ -48,6 +48,8 @@ pub struct Session {
     prefixes: SharedKeys,
     /// How far the actors of the call at hand were checked.
     checked: Arc<BTreeMap<Shown, Verdict>>,
+    /// The tool that the call at hand is a call of, with its surface.
+    called: Option<Arc<Called>>,
     /// Who sits at the other end, where that can be asked.
     person: Option<Person>,
     /// Says that the server is about to stop: nobody waits any longer.
@@ -79,7 +81,14 @@ impl Session {
 
     /// The same for one of many that share what they know of keys.
     pub(crate) fn sharing(settings: Settings, prefixes: SharedKeys) -> Self {
-        Self { settings, prefixes, checked: Arc::default(), person: None, stopping: CancellationToken::new() }
+        Self {
+            settings,
+            prefixes,
+            checked: Arc::default(),
+            called: None,
+            person: None,
+            stopping: CancellationToken::new(),
+        }
     }
 
     /// The same on a server that says by this when it is about to stop.
@@ -92,12 +101,22 @@ impl Session {
         self.stopping.cancelled().await;
     }
 
+    /// Whether the server is about to stop.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.is_cancelled()
+    }
+
     /// The timer of whoever waits for something: when the server is about to stop, the time is over.
     pub(crate) async fn sleep(&self, time: Duration) {
         tokio::select! {
             () = tokio::time::sleep(time) => {}
             () = self.stopped() => {}
         }
+    }
+
+    /// The same for a call of this tool: names of requests are names of calls of it.
+    pub(crate) fn of_tool(self, surface: &str, tool: &str) -> Self {
+        Self { called: Some(Called::tool(format!("{surface}/{tool}"))), ..self }
     }
 
     /// The same with a person at the other end.
@@ -167,6 +186,7 @@ impl Session {
             by: by.or_else(|| self.settings.actor.clone()),
             policy: self.settings.policy,
             request: request.or_else(|| again.map(|returning| returning.name.clone())),
+            called: self.called.clone(),
             access: self.settings.engine.granted(),
             ..Call::new(self.settings.principal.clone(), Uuid::new_v4().as_u128())
         }
@@ -291,7 +311,8 @@ fn find_actors(key: &str, value: &Value, shown: &mut BTreeSet<Shown>) {
             if key == "actor"
                 && let Some(id) = fields.get("id").and_then(Value::as_str).and_then(|id| Name::parse(id).ok())
             {
-                let proof = fields.get("proof").and_then(Value::as_str).and_then(|proof| Text::parse(proof).ok());
+                let proof = fields.get("proof").and_then(Value::as_str).filter(|proof| !proof.trim().is_empty());
+                let proof = proof.and_then(|proof| Text::parse(proof).ok());
                 shown.insert((id, proof));
             }
             fields.iter().for_each(|(key, value)| find_actors(key, value, shown));

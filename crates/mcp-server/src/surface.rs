@@ -33,6 +33,17 @@ pub enum Watch {
     Still,
 }
 
+/// A text about a surface that people can read, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guide {
+    /// What a page of it is called in an address.
+    pub name: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+    /// What it says, in Markdown.
+    pub text: &'static str,
+}
+
 /// An argument whose values a person wants to choose from.
 #[derive(Clone, Copy, Debug)]
 pub struct Completing<'a> {
@@ -64,6 +75,11 @@ pub trait Surface: Send + Sync + 'static {
     fn call<'s>(&'s self, session: &'s Session, tool: &str, arguments: JsonObject) -> Option<Calling<'s>>;
 
     // What follows is there where a surface has any of it; where it has none, the methods are not there either.
+
+    /// Texts about it that have a page where it is served over HTTP.
+    fn guides(&self) -> &'static [Guide] {
+        &[]
+    }
 
     /// Resources that have an address of their own, made once. No text of items or projects is in them.
     fn resources(&self) -> &[Resource] {

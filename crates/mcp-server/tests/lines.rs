@@ -11,8 +11,9 @@ use docket_core::model::{
     DegradedMode, Entry, EntryId, Event, ItemId, Name, Note, NoteId, Project, ProjectId, Run, RunId, SessionId,
 };
 use docket_core::store::{
-    ChildTally, ClaimTally, EntryFilter, EventFilter, Filter, Found, Heading, Library, Listed, Postings, ProjectRef,
-    RunFilter, ScanPage, ScanTable, Scope, SessionFilter, Sketches, Slice, Store, StoreError, Unit, Visible, Walked,
+    ChildTally, ClaimTally, EntryFilter, EventFilter, Families, Filter, Found, Heading, Heads, Library, Listed,
+    Postings, ProjectRef, RunFilter, ScanPage, ScanTable, Scope, SessionFilter, Sketches, Slice, Store, StoreError,
+    Unit, Visible, Walked,
 };
 use docket_mcp_server::{LINE_BYTES, Settings, serve, surface};
 use serde_json::{Value, json};
@@ -93,7 +94,11 @@ impl Store for NoStore {
         Err(StoreError::Busy(None))
     }
 
-    async fn tally_children(&self, _: &[ItemId]) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
+    async fn tally_children(&self, _: &[ItemId], _: Option<u64>) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
+    async fn families(&self, _: &Heads, _: usize) -> Result<Families, StoreError> {
         Err(StoreError::Busy(None))
     }
 

@@ -9,13 +9,14 @@ use docket_core::store::ProjectRef;
 use docket_core::{Engine, Error, Kind};
 use tokio::sync::{Mutex, Semaphore, watch};
 
+use crate::bodies::Bodies;
 use crate::endpoint::Endpoint;
 use crate::feed::Feed;
 use crate::gate::{Actors, Caller, Gatekeeper};
 use crate::hosts::Hosts;
 use crate::kept::KeptAnswers;
 use crate::keys::KeyBook;
-use crate::limits::{Limits, READY_SHARED, READY_TIMEOUT};
+use crate::limits::{Limits, READY_BUSY, READY_SHARED, READY_TIMEOUT};
 use crate::metrics::Metrics;
 use crate::pages::Page;
 use crate::turn::Turns;
@@ -75,6 +76,8 @@ pub(crate) struct Shared {
     pub(crate) keys: KeyBook,
     pub(crate) kept: KeptAnswers,
     pub(crate) metrics: Metrics,
+    /// Bodies that are arriving or worked on.
+    pub(crate) bodies: Arc<Bodies>,
     pub(crate) turns: Turns,
     /// Events as they happen, read once for all who follow them.
     pub(crate) feed: Arc<Feed>,
@@ -86,11 +89,27 @@ pub(crate) struct Shared {
     readiness: Mutex<Readiness>,
 }
 
-/// Whether the store was there when it was looked at last.
+/// Whether the store was there when it was looked at last, and since when it has had too much to do to say so.
 #[derive(Debug)]
 struct Readiness {
     ready: bool,
     at: Option<Instant>,
+    busy: Option<Instant>,
+}
+
+impl Readiness {
+    /// Takes in what a look at the store found.
+    fn learn(&mut self, found: Result<(), Kind>) {
+        let now = Instant::now();
+        self.at = Some(now);
+        match found {
+            Ok(()) => (self.ready, self.busy) = (true, None),
+            // A store that has much to do is there as it was: a server that is let go for it would leave all to the others. One that
+            // went away while many asked looks the same, but does not answer before long.
+            Err(Kind::Shedding) => self.ready &= now - *self.busy.get_or_insert(now) < READY_BUSY,
+            Err(Kind::Transient | Kind::Permanent) => (self.ready, self.busy) = (false, None),
+        }
+    }
 }
 
 impl std::fmt::Debug for Shared {
@@ -119,10 +138,11 @@ impl App {
             keys: KeyBook::default(),
             kept: KeptAnswers::default(),
             metrics: Metrics::default(),
+            bodies: Arc::new(Bodies::new(&limits)),
             turns: Turns::new(limits.in_flight, limits.waiters, limits.turn),
             exchange: Semaphore::new(1),
             stopping: watch::Sender::new(false),
-            readiness: Mutex::new(Readiness { ready: true, at: None }),
+            readiness: Mutex::new(Readiness { ready: true, at: None, busy: None }),
         });
         Self { router: crate::routes::router(&shared), shared }
     }
@@ -139,13 +159,8 @@ impl Shared {
             return known.ready;
         }
         let before = known.ready;
-        match tokio::time::timeout(READY_TIMEOUT, self.engine.ready()).await {
-            Ok(Ok(())) => known.ready = true,
-            // A store that has much to do is there as it was: a server that is let go for it would leave all to the others.
-            Ok(Err(error)) if error.kind == Kind::Shedding => {}
-            Ok(Err(_)) | Err(_) => known.ready = false,
-        }
-        known.at = Some(Instant::now());
+        let found = tokio::time::timeout(READY_TIMEOUT, self.engine.ready()).await;
+        known.learn(found.map_or(Err(Kind::Transient), |found| found.map_err(|error| error.kind)));
         // Said once, not at every look of a load balancer.
         match (before, known.ready) {
             (true, false) => tracing::warn!("the store does not answer, or takes no writes"),

@@ -1,10 +1,15 @@
 //! The document, and a page that renders it: everything comes from here, nothing from the network.
 
+use std::sync::Arc;
+
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 
 use crate::answer::{Answer, ok};
+use crate::app::Shared;
 use crate::openapi;
+use crate::pages::ways;
 
 const PAGE: &str = include_str!("docs/page.html");
 const SCRIPT: &str = include_str!("docs/page.js");
@@ -18,9 +23,10 @@ pub(crate) async fn document() -> Answer {
     ok(openapi::document())
 }
 
-/// The page.
-pub(crate) async fn page() -> Response {
-    ([(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, POLICY)], PAGE).into_response()
+/// The page, with the ways to those beside it.
+pub(crate) async fn page(State(shared): State<Arc<Shared>>) -> Response {
+    let page = PAGE.replace("<!-- pages -->", &ways(&shared.pages));
+    ([(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, POLICY)], page).into_response()
 }
 
 /// Its script.

@@ -13,14 +13,16 @@ use docket_core::{Error, Reason};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, IF_MATCH, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use tokio::sync::SemaphorePermit;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use crate::app::Shared;
+use crate::bodies::Room;
 use crate::failure::{Envelope, Failure, Told};
 use crate::gate::{Caller, Denied};
 use crate::limits::REQUEST_NAME;
-use crate::routes::BASE;
+use crate::routes::{self, BASE};
 use crate::turn::{Turn, WhileItWaits};
 
 /// The request's name, in both directions.
@@ -98,14 +100,23 @@ fn record(call: &Span, response: &Response) {
     }
 }
 
-/// The layer of what works on the database: a caller, then a turn. Whoever waits at the door, for the one that asks who may come
-/// in or for the keys that tokens are checked with, keeps nobody else from working; how many look there at a time is the gate's to bound.
+/// The layer of what works on the database: a caller, then the whole body, then a turn. Whoever waits at the door, for the one that
+/// asks who may come in or for the keys that tokens are checked with, or sends slowly, keeps nobody else from working; how many look
+/// there at a time is the gate's to bound.
 pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     match let_in(&shared, request).await {
-        // The turn lasts until there is an answer, whoever else has let go of the request by then.
-        Ok((request, _turn)) => next.run(request).await,
+        // What it holds it holds until there is an answer, whoever else has let go of the request by then.
+        Ok((request, _held)) => next.run(request).await,
         Err(failure) => failure.into_response(),
     }
+}
+
+/// What a request holds while it is worked on.
+struct Held<'s> {
+    /// Of an import: all its rows are in memory.
+    _alone: Option<SemaphorePermit<'s>>,
+    _room: Option<Room>,
+    _turn: Turn,
 }
 
 /// The layer of what tells how much there is to do: a caller, and no turn. Whoever looks after a server wants to know it most
@@ -137,28 +148,51 @@ async fn known(
     }
 }
 
-async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Turn), Failure> {
+async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Held<'_>), Failure> {
     let (mut parts, body) = request.into_parts();
     let caller = known(shared, &parts, shared.gate.admit(&parts)).await?;
     let caller = crate::gate::placed(&parts, shared.actors.stated(&parts, caller).await?)?;
     shared.actors.check(&parts, &caller)?;
     check_condition(&parts)?;
+    let (alone, most) = if is_import(&parts) {
+        (Some(routes::begin_import(shared, &caller)?), shared.limits.import_bytes)
+    } else {
+        (None, shared.limits.body_bytes)
+    };
+    let (body, room) = if reads(&parts) {
+        // Nothing that is read is asked for by a body.
+        (Body::empty(), None)
+    } else {
+        let (bytes, room) = shared.bodies.take(&caller.principal, &parts.headers, body, most).await?;
+        (Body::from(bytes), Some(room))
+    };
     let turn = shared.turns.take().await?;
     let engine = caller.engine.telling(Arc::new(WhileItWaits(turn.clone())));
     let caller = Caller { engine, ..caller };
     parts.extensions.insert(caller);
     parts.extensions.insert(turn.clone());
-    Ok((Request::from_parts(parts, body), turn))
+    Ok((Request::from_parts(parts, body), Held { _alone: alone, _room: room, _turn: turn }))
+}
+
+fn reads(parts: &Parts) -> bool {
+    matches!(parts.method, Method::GET | Method::HEAD)
+}
+
+/// What is called there, as the document names it.
+fn route(parts: &Parts) -> Option<&str> {
+    parts.extensions.get::<MatchedPath>().and_then(|path| path.as_str().strip_prefix(BASE))
+}
+
+fn is_import(parts: &Parts) -> bool {
+    parts.method == Method::POST && route(parts) == Some(routes::IMPORT)
 }
 
 /// Refuses a write under a condition that nobody would look at: whoever sends one believes that it is kept.
 fn check_condition(parts: &Parts) -> Result<(), Error> {
-    let reads = matches!(parts.method, Method::GET | Method::HEAD);
-    if reads || !parts.headers.contains_key(IF_MATCH) {
+    if reads(parts) || !parts.headers.contains_key(IF_MATCH) {
         return Ok(());
     }
-    let route = parts.extensions.get::<MatchedPath>().and_then(|path| path.as_str().strip_prefix(BASE));
-    match route {
+    match route(parts) {
         Some(route) if !crate::openapi::takes_condition(&parts.method, route) => {
             let message = "this is not done under a condition: leave the header out";
             Err(Error::validation(Reason::UnknownField, message).at("If-Match"))

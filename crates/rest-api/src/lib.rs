@@ -6,6 +6,7 @@
 
 mod answer;
 mod app;
+mod bodies;
 mod connection;
 mod docs;
 mod endpoint;

@@ -53,6 +53,12 @@ impl Default for Limits {
     }
 }
 
+/// Most bytes of all bodies that are arriving or worked on, or so many times what one may have, if that is more.
+pub(crate) const BODIES_BYTES: usize = 64 * 1024 * 1024;
+/// The part of that, as a divisor, that is for the bodies of one caller.
+pub(crate) const BODIES_SHARE: usize = 4;
+/// Most bodies of one caller that are waited for at a time.
+pub(crate) const ARRIVING: usize = 256;
 /// Most requests that look at the store at a time before they begin to wait: the store reads no faster when more do.
 pub(crate) const LOOKING: usize = 32;
 /// How long a live stream may stand in line before it begins.
@@ -73,6 +79,8 @@ pub(crate) const RETRY_MS: u64 = 1000;
 pub(crate) const READY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long one look at the store counts for all who ask whether it is there: however many ask, it is asked ten times a second.
 pub(crate) const READY_SHARED: Duration = Duration::from_millis(100);
+/// How long a store counts as there that has too much to do to say so: one that is away can look the same.
+pub(crate) const READY_BUSY: Duration = Duration::from_secs(5);
 /// Rows of a page when nobody says how many.
 pub(crate) const PAGE_DEFAULT: usize = 50;
 /// Most items of a tree that is shown.

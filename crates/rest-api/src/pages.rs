@@ -14,12 +14,14 @@ use crate::failure::Failure;
 use docket_core::Error;
 
 /// A page of text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Where it is: `/docs/{name}`.
-    pub name: &'static str,
+    pub name: String,
     /// What it is called.
-    pub title: &'static str,
+    pub title: String,
+    /// Whom it is for, in a line.
+    pub about: String,
     /// What it says, in Markdown: headings, paragraphs, lists of one level, tables, code in a line and bold words.
     pub text: &'static str,
 }
@@ -33,17 +35,24 @@ pub(crate) async fn show(State(shared): State<Arc<Shared>>, Path(name): Path<Str
     (head, whole(page, &shared.pages)).into_response()
 }
 
-fn whole(page: &Page, all: &[Page]) -> String {
-    let mut ways = String::from("<a href=\"/docs\">REST interface</a>");
-    for other in all {
-        _ = write!(ways, " <a href=\"/docs/{}\">{}</a>", other.name, inline(other.title));
+/// The ways to all pages.
+pub(crate) fn ways(pages: &[Page]) -> String {
+    let mut ways = String::new();
+    for page in pages {
+        _ = write!(ways, " <a href=\"/docs/{}\">{}</a>", page.name, inline(&page.title));
     }
+    ways
+}
+
+fn whole(page: &Page, all: &[Page]) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Docket: {}</title>\n\
-         <link rel=\"stylesheet\" href=\"/docs/page.css\">\n</head>\n<body class=\"text\">\n<header>{ways}</header>\n\
-         <main>\n{}</main>\n</body>\n</html>\n",
-        inline(page.title),
+         <link rel=\"stylesheet\" href=\"/docs/page.css\">\n</head>\n<body class=\"text\">\n<header><a href=\"/docs\">REST interface</a>{}</header>\n\
+         <main>\n<p>{}</p>\n{}</main>\n</body>\n</html>\n",
+        inline(&page.title),
+        ways(all),
+        inline(&page.about),
         html(page.text)
     )
 }
@@ -183,10 +192,18 @@ mod tests {
 
     #[test]
     fn a_page_names_the_others() {
-        let page = |name, title| Page { name, title, text: "x" };
+        let page = |name: &str, title: &str| Page {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            about: "For `y`.".to_owned(),
+            text: "x",
+        };
         let all = [page("a", "First & best"), page("b", "Second")];
         let text = whole(&all[1], &all);
-        assert!(text.contains("<title>Docket: Second</title>") && text.contains("<p>x</p>"), "{text}");
+        assert!(
+            text.contains("<title>Docket: Second</title>") && text.contains("<p>For <code>y</code>.</p>\n<p>x</p>"),
+            "{text}"
+        );
         assert!(text.contains("<a href=\"/docs/a\">First &amp; best</a>"), "{text}");
     }
 }

@@ -23,6 +23,8 @@ use crate::metrics::Present;
 
 /// How long to leave the listener alone after it failed: mostly there are no file descriptors left.
 const REST: Duration = Duration::from_millis(50);
+/// How long it may take to tell those who were cut off.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// What somebody is told for whom there is no place.
 const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n\
 content-length: 150\r\n\r\n{\"error\":{\"kind\":\"shedding\",\"code\":\"UNAVAILABLE\",\"reason\":\"overloaded\",\"message\":\"too many connections\",\
@@ -73,14 +75,15 @@ async fn drain(app: &App, places: &Semaphore) {
         // It is closed by nobody.
         _ = places.acquire_many(all).await;
     };
-    tokio::select! {
-        () = ended => {}
-        () = tokio::time::sleep(limits.drain) => {
-            tracing::warn!("some requests did not end in time");
-            if let Some(mcp) = &app.shared.mcp {
-                mcp.close();
-            }
-        }
+    let mut ended = std::pin::pin!(ended);
+    if tokio::time::timeout(limits.drain, ended.as_mut()).await.is_ok() {
+        return;
+    }
+    tracing::warn!("some requests did not end in time");
+    if let Some(mcp) = &app.shared.mcp {
+        mcp.close();
+        // Whoever was cut off is told so, before the connections end with the process.
+        _ = tokio::time::timeout(FAREWELL, ended).await;
     }
 }
 

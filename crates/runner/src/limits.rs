@@ -31,8 +31,25 @@ pub const SECRET_LEAST: usize = 6;
 pub const SECRET_PIECE: usize = 4096;
 /// The most that one message between the runner and its supervisor may hold, in bytes.
 pub const FRAME_BYTES: usize = 1024 * 1024;
-/// How long git may take to look at a work tree.
+/// How long a look at a work tree may take.
 pub const TREE_TIMEOUT: Duration = Duration::from_mins(1);
+/// The largest index of git's that is looked into, in bytes: that of some million files.
+pub const INDEX_BYTES: u64 = 256 * 1024 * 1024;
+/// The most that git may list of a work tree, in bytes.
+pub const LIST_BYTES: u64 = 256 * 1024 * 1024;
+/// The largest list of what git leaves out, where it is no part of the tree, and the largest configuration, in bytes.
+pub const RULES_BYTES: u64 = 1024 * 1024;
+/// The most indexes that one may be written on top of.
+pub const SHARED_INDEXES: usize = 4;
+/// The most files of a work tree that are read at once.
+pub const TREE_READERS: usize = 8;
+/// How long nothing must have touched a file before its content is remembered: longer than a system leaves what was written through
+/// a mapping off the disk.
+pub const SETTLED: Duration = Duration::from_mins(1);
+/// The most files of a work tree that are remembered.
+pub const KEPT_FILES: usize = 250_000;
+/// The most work trees of which files are remembered.
+pub const KEPT_ROOTS: usize = 64;
 /// How deep submodules of submodules are looked into.
 pub const TREE_DEPTH: usize = 8;
 /// How long one request to an outside service may take.

@@ -1,5 +1,6 @@
 //! What the core asks of whoever starts processes, answered by this crate.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -199,7 +200,9 @@ fn unreadable(error: &TreeError) -> Error {
 }
 
 fn from_report(report: &Report) -> CheckReport {
+    let made = made(report);
     let end = match &report.ended {
+        Ended::Exited(0) if let Some(made) = &made => RunEnd::Fact { holds: false, seen: text(made) },
         Ended::Exited(code) => RunEnd::Exited { code: *code },
         Ended::Signalled(signal) => RunEnd::Signalled { signal: *signal },
         Ended::TimedOut => RunEnd::TimedOut,
@@ -207,6 +210,9 @@ fn from_report(report: &Report) -> CheckReport {
         Ended::NotRun(why) => return not_made(why, true),
     };
     let mut log = report.log.text();
+    if let Some(made) = &made {
+        let _ = writeln!(log, "[{made}: docs/guides/sandbox.md]");
+    }
     let (before, after) = (report.before.as_ref().ok(), report.after.as_ref().ok());
     let changed = matches!((before, after), (Some(Some(before)), Some(Some(after))) if before != after);
     if changed {
@@ -230,6 +236,14 @@ fn from_report(report: &Report) -> CheckReport {
         sandbox: Name::parse(&report.sandbox.to_string()).ok(),
         after_seconds: None,
     }
+}
+
+/// That a command made or replaced what is the operator's.
+fn made(report: &Report) -> Option<String> {
+    let names = report.put_back.iter().filter_map(|path| path.file_name());
+    let names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    let made = || format!("it made or replaced what is Docket's own, which was put back: {}", names.join(", "));
+    (!names.is_empty()).then(made)
 }
 
 /// Whether a command that failed says what programs say when they may not write somewhere, and was kept from it by us.

@@ -1,6 +1,7 @@
 //! What is told of a run.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ pub struct Report {
     pub log: Log,
     /// What held it, as it was really put in place.
     pub sandbox: Sandbox,
+    /// Where something of the operator's had to be put back as it was: the command had made or replaced it.
+    pub put_back: Vec<PathBuf>,
     /// The work tree before.
     pub before: Result<Option<Tree>, TreeError>,
     /// The work tree afterwards.
@@ -26,9 +29,9 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether the command ended by itself, with exit code 0.
+    /// Whether the command ended by itself, with exit code 0, and left alone what is not its own.
     pub fn passed(&self) -> bool {
-        self.ended == Ended::Exited(0)
+        self.ended == Ended::Exited(0) && self.put_back.is_empty()
     }
 
     /// Whether the work tree is known to have been the same all along. What is no git work tree is not known.
@@ -116,7 +119,7 @@ pub enum Files {
     },
 }
 
-/// Whether a run could write what is the operator's: the database, its configuration.
+/// Whether a run could write what is the operator's: a database that is a file, its configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Own {
     /// Nothing was named.
@@ -151,8 +154,8 @@ impl fmt::Display for Sandbox {
         }
         match &self.own {
             Own::None => Ok(()),
-            Own::ReadOnly => write!(to, ", database read-only"),
-            Own::Open { why } => write!(to, ", database writable ({why})"),
+            Own::ReadOnly => write!(to, ", own files read-only"),
+            Own::Open { why } => write!(to, ", own files writable ({why})"),
         }
     }
 }

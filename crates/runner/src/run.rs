@@ -1,6 +1,5 @@
 //! Runs one order: opens the folder, starts a supervisor, follows what is said, and reports.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -19,10 +18,11 @@ use crate::environment::{self, Environment};
 use crate::limits::{GRACE, LOG_DEFAULT, LOG_LEAST, LOG_MOST, SLACK, TIMEOUT_LEAST};
 use crate::order::{Order, Refusal};
 use crate::output::{Live, Recorder, Secrets};
+use crate::own::Owned;
 use crate::report::{Ended, Report, Sandbox};
-use crate::tree::{Tree, TreeError};
+use crate::tree::{Memory, Tree, TreeError};
 use crate::wire::{self, CANCEL, NO_NAMESPACE, Outcome, SUPERVISE, Task};
-use crate::{folder, git_folder, temporary, tree};
+use crate::{folder, git_folder, temporary};
 
 /// How much is read at once.
 const READ: usize = 64 * 1024;
@@ -44,6 +44,8 @@ pub struct Settings {
     pub apart: Vec<PathBuf>,
     /// What commands may read and not write, wherever it lies: the files above, their folder where it is ours, our configuration.
     pub own: Vec<PathBuf>,
+    /// What commands may not make: files of the same kind that are not there. What a command makes of them is set aside afterwards.
+    pub unmade: Vec<PathBuf>,
     /// Values to blot out besides those of secret variables.
     pub secrets: Vec<String>,
     /// The most that is kept of a log, in bytes; brought within the limits.
@@ -62,6 +64,7 @@ impl Default for Settings {
             writable: Vec::new(),
             apart: Vec::new(),
             own: Vec::new(),
+            unmade: Vec::new(),
             secrets: Vec::new(),
             log_bytes: LOG_DEFAULT,
             namespace: true,
@@ -77,6 +80,8 @@ pub struct Runner {
     secrets: Arc<Secrets>,
     /// Namespaces were tried and cannot be had.
     without_namespace: Arc<AtomicBool>,
+    /// What was read of work trees.
+    memory: Arc<Memory>,
 }
 
 impl Runner {
@@ -85,15 +90,20 @@ impl Runner {
         let known = environment::secrets(environment::of_process());
         let set = environment::secrets(settings.environment.set.iter().cloned());
         let secrets = Secrets::new(known.into_iter().chain(set).chain(settings.secrets.iter().cloned()));
-        Self { settings: Arc::new(settings), secrets: Arc::new(secrets), without_namespace: Arc::default() }
+        Self {
+            settings: Arc::new(settings),
+            secrets: Arc::new(secrets),
+            without_namespace: Arc::default(),
+            memory: Arc::default(),
+        }
     }
 
     /// Runs an order to its end. When this is dropped before, the command is cancelled.
     pub async fn run(&self, order: Order, live: Option<Live>, cancel: Cancel) -> Result<Report, Refusal> {
-        let dropped = CancelOnDrop(cancel.clone());
+        let mut dropped = CancelOnDrop(Some(cancel.clone()));
         let runner = self.clone();
         let done = tokio::task::spawn_blocking(move || runner.run_blocking(&order, live, &cancel)).await;
-        std::mem::forget(dropped);
+        dropped.0 = None;
         done.unwrap_or_else(|_| Ok(not_run("the runner broke off")))
     }
 
@@ -101,15 +111,15 @@ impl Runner {
     pub fn run_blocking(&self, order: &Order, live: Option<Live>, cancel: &Cancel) -> Result<Report, Refusal> {
         order.check()?;
         let folder = folder::open(&order.root, &order.folder)?;
-        let before = tree::tree_without(&order.root, &self.settings.apart);
+        let before = self.memory.tree(&order.root, &self.settings.apart);
         let limit = self.settings.log_bytes.clamp(LOG_LEAST, LOG_MOST);
         let mut recorder = Recorder::new(self.secrets.clone(), limit, live);
         let outcome = self.supervised(order, &folder, &mut recorder, cancel);
-        let after = tree::tree_without(&order.root, &self.settings.apart);
+        let after = self.memory.tree(&order.root, &self.settings.apart);
         let log = recorder.finish();
         Ok(match outcome {
-            Ok(Outcome { ended, took_us, sandbox }) => {
-                Report { ended, took: Duration::from_micros(took_us), log, sandbox, before, after }
+            Ok(Outcome { ended, took_us, sandbox, put_back }) => {
+                Report { ended, took: Duration::from_micros(took_us), log, sandbox, put_back, before, after }
             }
             Err(error) => Report { log, before, after, ..not_run(&error.to_string()) },
         })
@@ -117,8 +127,8 @@ impl Runner {
 
     /// What a work tree holds, as runs see it: without what is none of the work.
     pub async fn tree(&self, root: PathBuf) -> Result<Option<Tree>, TreeError> {
-        let settings = Arc::clone(&self.settings);
-        let read = tokio::task::spawn_blocking(move || tree::tree_without(&root, &settings.apart)).await;
+        let (settings, memory) = (Arc::clone(&self.settings), Arc::clone(&self.memory));
+        let read = tokio::task::spawn_blocking(move || memory.tree(&root, &settings.apart)).await;
         read.unwrap_or(Err(TreeError::Unreadable))
     }
 
@@ -143,7 +153,8 @@ impl Runner {
         cancel: &Cancel,
     ) -> Result<Outcome, Trouble> {
         if cancel.is_cancelled() {
-            return Ok(Outcome { ended: Ended::Cancelled, took_us: 0, sandbox: Sandbox::none() });
+            let sandbox = Sandbox::none();
+            return Ok(Outcome { ended: Ended::Cancelled, took_us: 0, sandbox, put_back: Vec::new() });
         }
         let why = if !self.settings.namespace {
             "not asked for"
@@ -201,33 +212,27 @@ impl Runner {
     }
 
     fn task(&self, order: &Order, temp: &Path) -> Task {
-        let environment = &self.settings.environment;
-        let writable = self.settings.landlock.then(|| {
-            let mut writable = vec![order.root.clone(), temp.to_owned()];
-            writable.extend(git_folder::of(&order.root));
-            writable.extend(self.settings.writable.iter().cloned());
-            writable
-        });
+        let (settings, root) = (&self.settings, order.root.canonicalize().unwrap_or_else(|_| order.root.clone()));
+        let mut writable = vec![root.clone(), temp.to_owned()];
+        writable.extend(git_folder::of(&root));
+        writable.extend(settings.writable.iter().cloned());
+        // What is not there needs no permission, and what is there goes by one name.
+        let writable: Vec<PathBuf> = writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let needed = if settings.landlock { writable.as_slice() } else { std::slice::from_ref(&root) };
         Task {
             command: order.command.clone(),
-            environment: environment.scrubbed(environment::of_process(), &temp.to_string_lossy(), &order.marks),
+            folder: order.folder.clone(),
+            environment: settings.environment.scrubbed(
+                environment::of_process(),
+                &temp.to_string_lossy(),
+                &order.marks,
+            ),
             timeout_ms: u64::try_from(order.timeout.as_millis()).unwrap_or(u64::MAX),
             grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(0),
-            own: self.own(&order.root, writable.as_deref().unwrap_or_default()),
-            writable,
+            own: Owned::now(&settings.own, &settings.unmade, needed),
+            writable: settings.landlock.then_some(writable),
+            root,
         }
-    }
-
-    /// What is the operator's, as it is there now, each path whole and none in another. A folder that the command has to write in
-    /// is not kept from it.
-    fn own(&self, root: &Path, writable: &[PathBuf]) -> Vec<PathBuf> {
-        let whole = |path: &PathBuf| path.canonicalize().ok();
-        let needed: Vec<PathBuf> = writable.iter().chain([&root.to_owned()]).filter_map(whole).collect();
-        let is_needed = |path: &PathBuf| needed.iter().any(|needed| needed.starts_with(path));
-        let found: BTreeSet<PathBuf> =
-            self.settings.own.iter().filter_map(whole).filter(|path| !is_needed(path)).collect();
-        let is_in_another = |path: &PathBuf| path.ancestors().skip(1).any(|folder| found.contains(folder));
-        found.iter().filter(|path| !is_in_another(path)).cloned().collect()
     }
 }
 
@@ -378,11 +383,14 @@ struct Ready {
     cancel: bool,
 }
 
-struct CancelOnDrop(Cancel);
+/// Cancels what is still to be cancelled.
+struct CancelOnDrop(Option<Cancel>);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.cancel();
+        if let Some(cancel) = &self.0 {
+            cancel.cancel();
+        }
     }
 }
 
@@ -392,6 +400,7 @@ fn not_run(why: &str) -> Report {
         took: Duration::ZERO,
         log: crate::Log::default(),
         sandbox: Sandbox::none(),
+        put_back: Vec::new(),
         before: Ok(None),
         after: Ok(None),
     }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::FRAME_BYTES;
+use crate::own::Owned;
 use crate::report::{Ended, Sandbox};
 
 /// The first argument of a supervisor.
@@ -25,13 +26,16 @@ pub(crate) const NO_NAMESPACE: i32 = 87;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Task {
     pub(crate) command: String,
+    /// The work tree, and the folder beneath it that the command runs in.
+    pub(crate) root: PathBuf,
+    pub(crate) folder: String,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) timeout_ms: u64,
     pub(crate) grace_ms: u64,
-    /// Where it may write, when it is to be confined.
+    /// Where it may write, when it is to be confined: whole paths.
     pub(crate) writable: Option<Vec<PathBuf>>,
-    /// What is the operator's, wherever it lies: to be read only. No path is in another.
-    pub(crate) own: Vec<PathBuf>,
+    /// What is the operator's, wherever it lies.
+    pub(crate) own: Owned,
 }
 
 /// How it went.
@@ -40,6 +44,8 @@ pub(crate) struct Outcome {
     pub(crate) ended: Ended,
     pub(crate) took_us: u64,
     pub(crate) sandbox: Sandbox,
+    /// Where something of the operator's had to be put back.
+    pub(crate) put_back: Vec<PathBuf>,
 }
 
 /// Sends a message with its length before it.

@@ -61,6 +61,10 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
         StoreError::Conflict
     } else if code == code::LOCK_NOT_AVAILABLE || code.starts_with(code::RESOURCES_CLASS) {
         StoreError::Busy(Some(error.into()))
+    } else if code == code::NO_PRIVILEGE {
+        // Which one is for the log: whoever called may not be whoever runs this.
+        tracing::error!(error = &error as &dyn std::error::Error, "the database's role lacks a privilege");
+        StoreError::Unfit(format!("its role lacks a privilege, which the log names: {GRANT}"))
     } else if code::CORRUPT.contains(&code.as_str()) {
         StoreError::Corrupt(Some(error.into()))
     } else {
@@ -87,12 +91,13 @@ pub(crate) fn open_error(error: sqlx::Error, user: &str, place: &str) -> StoreEr
     }
 }
 
+/// What an operator does whose role may not do what is needed.
+const GRANT: &str = "let it own the schema, or GRANT it CREATE and USAGE on the schema, SELECT, INSERT, UPDATE, DELETE on all \
+                     tables in it and SELECT, USAGE on all sequences";
+
 /// What to say to an operator whose role may not do what is needed.
 pub(crate) fn no_privilege(user: &str, said: &str) -> String {
-    format!(
-        "the role \"{user}\" lacks a privilege ({said}): let it own the schema, or GRANT it CREATE and USAGE on the schema \
-         and SELECT, INSERT, UPDATE, DELETE on all tables and sequences in it"
-    )
+    format!("the role \"{user}\" lacks a privilege ({said}): {GRANT}")
 }
 
 /// Whether a connection could not be encrypted as wanted: the certificate is not believed, or there is none.

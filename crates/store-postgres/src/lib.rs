@@ -31,15 +31,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use docket_core::model::{Event, ItemId, Note, NoteId, Project, Run, RunId, SessionId};
 use docket_core::store::{
-    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, RunFilter, ScanPage, ScanTable, Scope,
-    SessionFilter, Slice, Store, StoreError, Unit, Visible,
+    ChildTally, ClaimTally, EventFilter, Families, Filter, Found, Heads, ProjectRef, RunFilter, ScanPage, ScanTable,
+    Scope, SessionFilter, Slice, Store, StoreError, Unit, Visible,
 };
 
 pub use admin::Frozen;
 pub use options::PostgresOptions;
 
 use context::Context;
-use pool::{Connector, Lease, Pool};
+use pool::{Connector, Lease, Patience, Pool};
 use watch::Watch;
 use writer::Writer;
 
@@ -66,7 +66,9 @@ impl PostgresStore {
         let readers = options.readers;
         let connector = Arc::new(Connector::new(options));
         let first = migrate::open(&connector).await?;
-        let pool = Arc::new(Pool::new(Arc::clone(&connector), readers, options::READER_WAIT));
+        let wait = options::READER_WAIT;
+        let patience = Patience { standstill: wait, moving: Duration::MAX, longest: wait };
+        let pool = Arc::new(Pool::new(Arc::clone(&connector), readers, patience));
         pool.adopt(first);
         let watch = Watch::start(Arc::clone(&connector), Arc::clone(&pool));
         let writer = Arc::new(Writer::new(Arc::clone(&connector), Arc::clone(&context), Arc::clone(&watch)));
@@ -138,8 +140,16 @@ impl Store for PostgresStore {
         read::find(&mut *self.lease().await?, &self.context, filter).await
     }
 
-    async fn tally_children(&self, parents: &[ItemId]) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
-        read::tally_children(&mut *self.lease().await?, &self.context, parents).await
+    async fn tally_children(
+        &self,
+        parents: &[ItemId],
+        most: Option<u64>,
+    ) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
+        read::tally_children(&mut *self.lease().await?, &self.context, parents, most).await
+    }
+
+    async fn families(&self, of: &Heads, children: usize) -> Result<Families, StoreError> {
+        read::families(&mut *self.lease().await?, &self.context, of, children).await
     }
 
     async fn tally_claims(&self, project: &ProjectRef, visible: &Visible) -> Result<ClaimTally, StoreError> {

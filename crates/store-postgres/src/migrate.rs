@@ -49,29 +49,89 @@ struct Found {
     standby: bool,
 }
 
-/// What is asked of a database that is ours. Some tables came later than the others: what is not there needs no privilege.
-const LOOK_INSIDE: &str = "SELECT json_build_array((SELECT version FROM docket), \
-    has_table_privilege('items', 'SELECT') AND has_table_privilege('events', 'SELECT') \
-    AND coalesce((SELECT bool_and(has_table_privilege(to_regclass(name), 'SELECT')) FROM (VALUES ('api_keys'), \
-    ('briefs'), ('questions'), ('comments'), ('links'), ('runs'), ('sessions'), ('knowledge'), ('knowledge_words'), \
-    ('knowledge_links'), ('knowledge_vectors'), ('knowledge_counts')) later (name)), true), \
-    has_table_privilege('items', 'INSERT') AND has_table_privilege('items', 'UPDATE') \
-    AND has_table_privilege('items', 'DELETE') AND has_table_privilege('events', 'INSERT') \
-    AND coalesce((SELECT bool_and(has_table_privilege(to_regclass(name), privilege)) FROM (VALUES \
-    ('api_keys', 'INSERT'), ('api_keys', 'UPDATE'), ('briefs', 'INSERT'), ('briefs', 'UPDATE'), \
-    ('questions', 'INSERT'), ('questions', 'UPDATE'), ('comments', 'INSERT'), ('links', 'INSERT'), \
-    ('links', 'DELETE'), ('runs', 'INSERT'), ('runs', 'UPDATE'), ('sessions', 'INSERT'), ('sessions', 'UPDATE'), \
-    ('knowledge', 'INSERT'), ('knowledge', 'UPDATE'), ('knowledge', 'DELETE'), ('knowledge_words', 'INSERT'), ('knowledge_words', 'UPDATE'), \
-    ('knowledge_words', 'DELETE'), ('knowledge_links', 'INSERT'), ('knowledge_links', 'UPDATE'), ('knowledge_links', 'DELETE'), \
-    ('knowledge_vectors', 'INSERT'), ('knowledge_counts', 'UPDATE')) later (name, privilege)), true) \
-    AND has_sequence_privilege('events_seq', 'USAGE'))::text";
+/// What whoever reads needs on every table, and beside that.
+const TABLES: [&str; 21] = [
+    "docket",
+    "projects",
+    "rules",
+    "items",
+    "edges",
+    "notes",
+    "events",
+    "answers",
+    "api_keys",
+    "briefs",
+    "questions",
+    "comments",
+    "links",
+    "runs",
+    "sessions",
+    "knowledge",
+    "knowledge_words",
+    "knowledge_facets",
+    "knowledge_links",
+    "knowledge_vectors",
+    "knowledge_counts",
+];
+/// What whoever writes needs beside that. To lock a row is to update it, as far as privileges go.
+const WRITTEN: [(&str, &[&str]); 20] = [
+    ("projects", &["INSERT", "UPDATE"]),
+    ("rules", &["INSERT", "UPDATE"]),
+    ("items", &["INSERT", "UPDATE", "DELETE"]),
+    ("edges", &["INSERT", "DELETE"]),
+    ("notes", &["INSERT", "UPDATE", "DELETE"]),
+    ("events", &["INSERT"]),
+    ("answers", &["INSERT", "UPDATE", "DELETE"]),
+    ("api_keys", &["INSERT", "UPDATE"]),
+    ("briefs", &["INSERT", "UPDATE"]),
+    ("questions", &["INSERT", "UPDATE"]),
+    ("comments", &["INSERT"]),
+    ("links", &["INSERT", "DELETE"]),
+    ("runs", &["INSERT", "UPDATE"]),
+    ("sessions", &["INSERT", "UPDATE"]),
+    ("knowledge", &["INSERT", "UPDATE", "DELETE"]),
+    ("knowledge_words", &["INSERT", "UPDATE", "DELETE"]),
+    ("knowledge_facets", &["INSERT", "DELETE"]),
+    ("knowledge_links", &["INSERT", "UPDATE", "DELETE"]),
+    ("knowledge_vectors", &["INSERT", "UPDATE", "DELETE"]),
+    ("knowledge_counts", &["UPDATE"]),
+];
+/// Missing privileges that are told; the rest would say no more.
+const MISSING_SHOWN: usize = 5;
 
-/// How far it has come, and what this role may do there.
+/// How far it has come, and which privileges this role lacks there.
 #[derive(Debug, Deserialize)]
 struct Inside {
     version: i64,
-    may_read: bool,
-    may_write: bool,
+    to_read: Vec<String>,
+    to_write: Vec<String>,
+}
+
+/// What is asked of a database that is ours. Some tables came later than others: what is not there needs no privilege.
+fn look_inside_for() -> String {
+    let on_tables = |wanted: &[String]| {
+        format!(
+            "SELECT privilege || ' on ' || name FROM (VALUES {}) n (name, privilege) \
+             WHERE NOT coalesce(has_table_privilege(to_regclass(name), privilege), true)",
+            wanted.join(", ")
+        )
+    };
+    let on_events = |privilege: &str| {
+        format!("SELECT '{privilege} on events_seq' WHERE NOT has_sequence_privilege('events_seq', '{privilege}')")
+    };
+    let on_function =
+        |name: &str| format!("SELECT 'EXECUTE on {name}()' WHERE NOT has_function_privilege('{name}()', 'EXECUTE')");
+    let all = |parts: [String; 3]| {
+        format!("(SELECT coalesce(json_agg(missing), '[]') FROM ({}) m (missing))", parts.join(" UNION ALL "))
+    };
+    let to_read: Vec<String> = TABLES.iter().map(|table| format!("('{table}', 'SELECT')")).collect();
+    let to_write: Vec<String> = WRITTEN
+        .iter()
+        .flat_map(|(table, privileges)| privileges.iter().map(move |privilege| format!("('{table}', '{privilege}')")))
+        .collect();
+    let to_read = all([on_tables(&to_read), on_events("SELECT"), on_function("docket_head")]);
+    let to_write = all([on_tables(&to_write), on_events("USAGE"), on_function("docket_announce")]);
+    format!("SELECT json_build_array((SELECT version FROM docket), {to_read}, {to_write})::text")
 }
 
 /// Opens the database and brings it to the newest schema; returns the connection that did so.
@@ -98,13 +158,25 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
         }
         upgrade(&mut link, connector, create).await?;
     }
-    let inside = look_inside(&mut link, connector).await?;
-    if !inside.may_read || !(inside.may_write || options.read_only || found.standby) {
-        let said =
-            if inside.may_read { "it may read the tables, not write them" } else { "it may not read the tables" };
-        return Err(StoreError::Unfit(no_privilege(options.server.get_username(), said)));
+    let Inside { to_read, to_write, .. } = look_inside(&mut link, connector).await?;
+    let (what, missing) = if !to_read.is_empty() {
+        ("it may not read the tables", to_read)
+    } else if options.read_only || found.standby {
+        return Ok(link);
+    } else {
+        ("it may read the tables, not write them", to_write)
+    };
+    if missing.is_empty() {
+        return Ok(link);
     }
-    Ok(link)
+    let said = format!("{what}: what is missing is {}", listed(&missing));
+    Err(StoreError::Unfit(no_privilege(options.server.get_username(), &said)))
+}
+
+fn listed(missing: &[String]) -> String {
+    let more = missing.len().saturating_sub(MISSING_SHOWN);
+    let shown = missing.iter().take(MISSING_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
 fn check_server(found: &Found) -> Result<(), StoreError> {
@@ -178,7 +250,7 @@ async fn upgrade(link: &mut Link, connector: &Connector, create: bool) -> Result
 }
 
 async fn look_inside(link: &mut Link, connector: &Connector) -> Result<Inside, StoreError> {
-    ask(link, connector, LOOK_INSIDE).await
+    ask(link, connector, &look_inside_for()).await
 }
 
 async fn ask<T: serde::de::DeserializeOwned>(

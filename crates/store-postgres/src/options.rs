@@ -12,9 +12,11 @@ use sqlx::postgres::PgConnectOptions;
 
 /// Most units of work that wait for a connection; one more is turned away at once.
 pub(crate) const QUEUED_UNITS: usize = 256;
-/// How long a unit of work waits for a connection when nobody says otherwise: with a server's patience for a turn it is turned away
-/// within a quarter of a second.
+/// How long a unit of work waits for a connection while others are at work and none is given back, when nobody says otherwise: with a
+/// server's patience for a turn it is turned away within a quarter of a second.
 const UNIT_WAIT: Duration = Duration::from_millis(150);
+/// How long those before it in line may take together, as quickly as they go of late; whoever would wait longer is turned away.
+pub(crate) const LINE_WAIT: Duration = Duration::from_secs(5);
 /// How long a read waits for a free connection before it is turned away.
 pub(crate) const READER_WAIT: Duration = Duration::from_millis(250);
 /// How long a new connection may take.
@@ -28,6 +30,8 @@ pub(crate) const LIFE_SIGN_WAIT: Duration = Duration::from_secs(2);
 pub(crate) const SAFETY_LOOK: Duration = Duration::from_secs(30);
 /// The same while no messages are heard.
 pub(crate) const DEAF_LOOK: Duration = Duration::from_secs(5);
+/// How long nothing may be heard before the connection that listens is asked whether it lives.
+pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 /// How long to wait between two messages to other processes: commits that come meanwhile share one.
 pub(crate) const TELL_PAUSE: Duration = Duration::from_millis(5);
 /// How long to wait before looking again at numbers that are taken and not yet committed.
@@ -78,7 +82,7 @@ pub struct PostgresOptions {
     /// How long the server may take to answer a statement before it counts as away: a machine that lost its power closes no
     /// connection.
     pub answer_timeout: Duration,
-    /// How long a unit of work waits for a connection before it is turned away.
+    /// How long a unit of work waits for a connection before it is turned away, while others are at work and none is given back.
     pub unit_wait: Duration,
     /// How long another transaction may hold what is wanted before the store counts as busy.
     pub lock_timeout: Duration,

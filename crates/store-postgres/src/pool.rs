@@ -3,10 +3,14 @@
 //! A connection is lent for one read or one unit of work. One whose last use did not run to its end (its caller went away,
 //! or a transaction was left open) is thrown away, since nobody knows what it still has open. One that was idle for a
 //! while is asked whether it lives, because servers and the routers on the way to them drop what is idle.
+//!
+//! Whoever finds none waits in a line. That others are before it is no reason to turn it away, as long as they are served, or wait for
+//! their turn with other processes: only where the line stands still without that, or is too long for how quickly it moves, it is told
+//! soon that it came for nothing.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use docket_core::plant::{Bug, planted};
@@ -14,7 +18,7 @@ use docket_core::store::StoreError;
 use serde::de::DeserializeOwned;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, ConnectOptions, Row};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use crate::error::{Trouble, corrupt, failed, is_lost, store_error};
 use crate::options::{self, PostgresOptions};
@@ -207,7 +211,7 @@ impl Link {
 }
 
 /// An answer, unless it takes so long that the server must be away.
-async fn in_time<T>(
+pub(crate) async fn in_time<T>(
     patience: Option<Duration>,
     answer: impl Future<Output = Result<T, sqlx::Error>>,
 ) -> Result<T, sqlx::Error> {
@@ -216,20 +220,112 @@ async fn in_time<T>(
     tokio::time::timeout(patience, answer).await.unwrap_or_else(|_| Err(silent()))
 }
 
+/// How long a connection is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Nobody waits longer than this for a line that does not move while somebody before it is at work.
+    pub(crate) standstill: Duration,
+    /// How long the others before somebody may take, as quickly as the line moves of late.
+    pub(crate) moving: Duration,
+    /// Nobody waits longer than this.
+    pub(crate) longest: Duration,
+}
+
+/// Those who wait for a connection, and how they get on.
+#[derive(Debug)]
+struct Line {
+    waiting: usize,
+    /// How many connections were given back so far.
+    given_back: usize,
+    /// How many of those who have one wait for their turn to use it.
+    at_turn: usize,
+    /// When one was last given back or opened, or somebody's turn came.
+    moved: Instant,
+    /// How long it takes from one that is given back to the next, of late; nothing while nobody waits, and at the beginning less than
+    /// it is.
+    pace: Duration,
+    /// From when on it is measured.
+    measured: Instant,
+}
+
+impl Line {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { waiting: 0, given_back: 0, at_turn: 0, moved: now, pace: Duration::ZERO, measured: now }
+    }
+
+    fn begin(&mut self) {
+        if self.waiting == 0 {
+            (self.pace, self.measured) = (Duration::ZERO, Instant::now());
+        }
+        self.waiting += 1;
+    }
+
+    fn opened(&mut self) {
+        self.moved = Instant::now();
+        self.measured = self.moved;
+    }
+
+    fn given_back(&mut self) {
+        self.moved = Instant::now();
+        self.given_back += 1;
+        self.pace = (self.pace + (self.moved - self.measured)) / 2;
+        self.measured = self.moved;
+    }
+}
+
+/// Somebody's place in the line; left however the wait ends.
+struct Waiting<'p> {
+    pool: &'p Pool,
+    since: Instant,
+    /// How many waited before, and how many connections had been given back by then.
+    before: usize,
+    given_back: usize,
+}
+
+impl<'p> Waiting<'p> {
+    fn behind_others(pool: &'p Pool) -> Self {
+        let mut line = pool.line();
+        line.begin();
+        Self { pool, since: Instant::now(), before: line.waiting - 1, given_back: line.given_back }
+    }
+
+    /// When it is to be looked at again how the line gets on; none when it came for nothing.
+    fn next_look(&self) -> Option<Instant> {
+        let (now, patience, line) = (Instant::now(), self.pool.patience, self.pool.line());
+        let left = self.before.saturating_sub(line.given_back - self.given_back);
+        let ahead = line.pace.saturating_mul(u32::try_from(left).unwrap_or(u32::MAX));
+        let end = self.since + patience.longest;
+        let still = line.moved.max(self.since) + patience.standstill;
+        // Where all wait for other processes to let them in, nobody can do more about it with another connection.
+        let stands = still <= now && line.at_turn < self.pool.most;
+        let is_in_vain = stands || end <= now || ahead > patience.moving;
+        (!is_in_vain).then(|| if still <= now { now + patience.standstill } else { still }.min(end))
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.pool.line().waiting -= 1;
+    }
+}
+
 /// Connections that are lent, so many at a time.
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Arc<Connector>,
     permits: Arc<Semaphore>,
     most: usize,
-    patience: Duration,
+    patience: Patience,
+    line: Mutex<Line>,
     idle: Mutex<Vec<Link>>,
 }
 
 impl Pool {
-    pub(crate) fn new(connector: Arc<Connector>, most: usize, patience: Duration) -> Self {
+    pub(crate) fn new(connector: Arc<Connector>, most: usize, patience: Patience) -> Self {
         let most = most.max(1);
-        Self { connector, permits: Arc::new(Semaphore::new(most)), most, patience, idle: Mutex::new(Vec::new()) }
+        let (permits, line) = (Arc::new(Semaphore::new(most)), Mutex::new(Line::new()));
+        Self { connector, permits, most, patience, line, idle: Mutex::default() }
     }
 
     /// Takes in a connection that was opened for something else.
@@ -237,18 +333,42 @@ impl Pool {
         self.idle().push(Link { fresh: false, used: Instant::now(), ..link });
     }
 
-    /// A connection; `None` when none becomes free in time.
+    /// A connection; `None` when it would have to be waited for too long.
     pub(crate) async fn lease(self: &Arc<Self>) -> Result<Option<Lease>, StoreError> {
-        let permit = match tokio::time::timeout(self.patience, Arc::clone(&self.permits).acquire_owned()).await {
-            Ok(Ok(permit)) => permit,
-            Ok(Err(_)) => return Err(failed("the store is closed")),
-            Err(_) => return Ok(None),
+        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(TryAcquireError::Closed) => return Err(failed("the store is closed")),
+            Err(TryAcquireError::NoPermits) => match self.wait().await? {
+                Some(permit) => permit,
+                None => return Ok(None),
+            },
         };
         let link = match self.living().await {
             Some(link) => link,
-            None => self.connector.connect().await.map_err(store_error)?,
+            None => self.open().await.map_err(store_error)?,
         };
         Ok(Some(Lease { pool: Arc::clone(self), link: Some(link), _permit: permit }))
+    }
+
+    /// Waits in line for a connection to be given back.
+    async fn wait(&self) -> Result<Option<OwnedSemaphorePermit>, StoreError> {
+        let waiting = Waiting::behind_others(self);
+        let mut permit = std::pin::pin!(Arc::clone(&self.permits).acquire_owned());
+        while let Some(look) = waiting.next_look() {
+            match tokio::time::timeout_at(look.into(), permit.as_mut()).await {
+                Ok(Ok(permit)) => return Ok(Some(permit)),
+                Ok(Err(_)) => return Err(failed("the store is closed")),
+                Err(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// A new connection.
+    async fn open(&self) -> Result<Link, sqlx::Error> {
+        let link = self.connector.connect().await?;
+        self.line().opened();
+        Ok(link)
     }
 
     /// A connection that was used before, and lives.
@@ -281,8 +401,12 @@ impl Pool {
         }
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Link>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Link>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -298,8 +422,34 @@ impl Lease {
     /// Takes another connection instead of one that turned out to be dead.
     pub(crate) async fn renew(&mut self) -> Result<(), sqlx::Error> {
         self.pool.forget();
-        self.link = Some(self.pool.connector.connect().await?);
+        self.link = Some(self.pool.open().await?);
         Ok(())
+    }
+
+    /// Begins a transaction whose first statements wait for its turn.
+    pub(crate) async fn begin_in_turn(&mut self, statements: &str) -> Result<(), sqlx::Error> {
+        let at_turn = AtTurn::new(&self.pool);
+        let begun = self.begin(statements).await;
+        drop(at_turn);
+        begun
+    }
+}
+
+/// Somebody who has a connection and waits for a turn; over however that ends.
+struct AtTurn(Arc<Pool>);
+
+impl AtTurn {
+    fn new(pool: &Arc<Pool>) -> Self {
+        pool.line().at_turn += 1;
+        Self(Arc::clone(pool))
+    }
+}
+
+impl Drop for AtTurn {
+    fn drop(&mut self) {
+        let mut line = self.0.line();
+        line.at_turn -= 1;
+        line.moved = Instant::now();
     }
 }
 
@@ -323,5 +473,6 @@ impl Drop for Lease {
         if let Some(link) = self.link.take().filter(is_clean) {
             self.pool.adopt(link);
         }
+        self.pool.line().given_back();
     }
 }

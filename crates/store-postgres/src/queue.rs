@@ -43,6 +43,7 @@ impl Turn {
             edges,
             notes: _,
             waits,
+            gives_way,
             component,
             // What belongs to an item is locked with it.
             briefs: _,
@@ -52,7 +53,7 @@ impl Turn {
             sessions: _,
             open_runs: _,
         } = scope.around;
-        let reaches_out = ancestors || subtree.is_some() || open_children.is_some() || waits || component;
+        let reaches_out = ancestors || subtree.is_some() || open_children.is_some() || waits || gives_way || component;
         // Two runners that want one run must not both believe that it waits.
         let reaches_out = reaches_out || !scope.run_ids.is_empty();
         if reaches_out || edges != EdgeReach::None || !scope.edge_ids.is_empty() || scope.every_project {
@@ -85,7 +86,7 @@ impl Turn {
                     let _ = write!(text, "; SELECT pg_advisory_xact_lock({lock})");
                 }
                 if let Some(key) = &scope.answer {
-                    let parts = [key.principal.as_str(), key.operation, key.request.as_str()];
+                    let parts = [key.principal.as_str(), &key.operation, key.request.as_str()];
                     let _ = write!(text, "; SELECT pg_advisory_xact_lock({})", lock_name(name::ANSWER, &parts));
                 }
                 // Who links, changes or removes an entry takes turns with others at it, so that events come in the order of what

@@ -6,26 +6,33 @@
 //! misses nothing.
 //!
 //! A message is sent after the commit, not by it: Postgres lets only one transaction at a time commit a `NOTIFY`, and would
-//! let all others wait for its flush of the disk.
+//! let all others wait for its flush of the disk. That keys were changed is told by the commit itself: it is seldom, and
+//! nobody may go on with a key that was taken away because a process ended before it could say so.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 
 use docket_core::store::StoreError;
-use sqlx::postgres::{PgListener, PgPoolOptions};
+use sqlx::postgres::{PgListener, PgNotification, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Executor, Row};
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::error::failed;
-use crate::options::{BACKOFF, BACKOFF_MOST, DEAF_LOOK, SAFETY_LOOK, TELL_PAUSE, UNSETTLED_LOOK, UNSETTLED_MOST};
-use crate::pool::{Connector, Pool};
+use crate::options::{
+    BACKOFF, BACKOFF_MOST, CONNECT_WAIT, DEAF_LOOK, LIFE_SIGN_WAIT, SAFETY_LOOK, SILENCE, TELL_PAUSE, UNSETTLED_LOOK,
+    UNSETTLED_MOST,
+};
+use crate::pool::{Connector, Pool, in_time};
 use crate::read::{self, Head};
 use crate::script::Script;
 
 /// The channel on which processes tell each other that something was committed.
-const CHANNEL: &str = "docket";
-/// What a message ends with when keys were among what was committed.
+pub(crate) const CHANNEL: &str = "docket";
+/// What the commit itself says when keys were among what was committed.
+pub(crate) const KEYS_CHANGED: &str = "some keys";
+/// What such a message ends with, whoever sends it.
 const KEYS: &str = " keys";
 /// How long a last message may take.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -50,10 +57,6 @@ pub(crate) struct Watch {
     told: AtomicU64,
     /// How often keys were changed as far as is known.
     keys: AtomicU64,
-    /// How often this process has changed them, and how much of that others were told: a message that is broken off was not
-    /// told, and the next one says it.
-    keys_changed: AtomicU64,
-    keys_told: AtomicU64,
     listens: AtomicBool,
     /// Whether messages of other processes are heard at present.
     hears: AtomicBool,
@@ -74,8 +77,6 @@ impl Watch {
             commits: AtomicU64::new(0),
             told: AtomicU64::new(0),
             keys: AtomicU64::new(0),
-            keys_changed: AtomicU64::new(0),
-            keys_told: AtomicU64::new(0),
             listens: AtomicBool::new(false),
             hears: AtomicBool::new(false),
             tasks: StdMutex::new(Vec::new()),
@@ -97,7 +98,6 @@ impl Watch {
     pub(crate) fn committed(&self, keys: bool) {
         if keys {
             self.keys.fetch_add(1, Ordering::Release);
-            self.keys_changed.fetch_add(1, Ordering::Release);
         }
         self.commits.fetch_add(1, Ordering::Release);
         self.wake.notify_one();
@@ -206,33 +206,35 @@ impl Watch {
         }
     }
 
-    /// Listens until the connection is lost.
+    /// Listens until the connection is lost, or falls silent.
     async fn hear(&self) -> Result<(), sqlx::Error> {
+        let mut listener = in_time(Some(CONNECT_WAIT), self.listener()).await?;
+        // A pooler may let us listen and deliver nothing: only a message shows that messages come through.
+        self.tell.notify_one();
+        // What was committed while nobody listened was told to nobody.
+        self.wake.notify_one();
+        self.keys.fetch_add(1, Ordering::Release);
+        while let Some(message) = next_message(&mut listener).await? {
+            if message.payload().ends_with(KEYS) {
+                self.keys.fetch_add(1, Ordering::Release);
+            }
+            if message.payload() != self.own {
+                self.wake.notify_one();
+            }
+            self.hears.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// A connection that listens, of its own.
+    async fn listener(&self) -> Result<PgListener, sqlx::Error> {
         let server = self.connector.options.listen.clone();
         let pool = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
         let mut listener = PgListener::connect_with(&pool.connect_lazy_with(server)).await?;
         listener.ignore_pool_close_event(true);
         listener.eager_reconnect(false);
         listener.listen(CHANNEL).await?;
-        // A pooler may let us listen and deliver nothing: only a message shows that messages come through.
-        self.tell.notify_one();
-        // What was committed while nobody listened was told to nobody.
-        self.wake.notify_one();
-        self.keys.fetch_add(1, Ordering::Release);
-        while let Some(message) = listener.try_recv().await? {
-            let (who, keys) = match message.payload().strip_suffix(KEYS) {
-                Some(who) => (who, true),
-                None => (message.payload(), false),
-            };
-            if who != self.own {
-                if keys {
-                    self.keys.fetch_add(1, Ordering::Release);
-                }
-                self.wake.notify_one();
-            }
-            self.hears.store(true, Ordering::Release);
-        }
-        Ok(())
+        Ok(listener)
     }
 
     /// Tells other processes of commits; those that come while a message is on its way share the next.
@@ -250,13 +252,7 @@ impl Watch {
     async fn say(&self) -> Result<(), StoreError> {
         let mut lease = self.pool.lease().await?.ok_or_else(|| failed("all connections are busy"))?;
         let mut script = Script::default();
-        let changed = self.keys_changed.load(Ordering::Acquire);
-        let message = if changed > self.keys_told.load(Ordering::Acquire) {
-            format!("{}{KEYS}", self.own)
-        } else {
-            self.own.clone()
-        };
-        let (channel, own) = (script.text(CHANNEL), script.text(message));
+        let (channel, own) = (script.text(CHANNEL), script.text(self.own.as_str()));
         // A message is worth nothing after a crash: nobody waits for its flush.
         script.set(format!(
             "SELECT left(set_config('synchronous_commit', 'off', true), 0) || coalesce(pg_notify({channel}, {own})::text, '') \
@@ -265,7 +261,6 @@ impl Watch {
         // What is committed while this is under way is told by the next.
         let commits = self.commits.load(Ordering::Acquire);
         let _: bool = lease.ask_writing(script).await?;
-        self.keys_told.fetch_max(changed, Ordering::Release);
         self.told.fetch_max(commits, Ordering::Release);
         Ok(())
     }
@@ -273,4 +268,24 @@ impl Watch {
     fn keep(&self, task: JoinHandle<()>) {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
     }
+}
+
+/// The next message; none when the connection is lost. One on which nothing came for a while is asked whether it still is what
+/// it was: a machine that lost its power closes no connection, and says nothing of keys that were taken away.
+async fn next_message(listener: &mut PgListener) -> Result<Option<PgNotification>, sqlx::Error> {
+    loop {
+        // A message that was half there stays so until the next call.
+        match tokio::time::timeout(SILENCE, listener.try_recv()).await {
+            Ok(message) => return message,
+            Err(_) => in_time(Some(LIFE_SIGN_WAIT), still_listens(listener)).await?,
+        }
+    }
+}
+
+/// Fails where the connection does not live, or whoever answers on it does not listen.
+async fn still_listens(listener: &mut PgListener) -> Result<(), sqlx::Error> {
+    let question = format!("SELECT (count(*) > 0)::text FROM pg_listening_channels() c WHERE c = '{CHANNEL}'");
+    let row = listener.fetch_one(sqlx::raw_sql(AssertSqlSafe(question))).await?;
+    let listens: &str = row.try_get_unchecked(0)?;
+    if listens == "true" { Ok(()) } else { Err(sqlx::Error::Protocol("the connection listens no more".to_owned())) }
 }

@@ -17,8 +17,8 @@ use docket_core::store::{ChangeSet, Scope, Slice, Step, StoreError, Unit};
 
 use crate::context::Context;
 use crate::error::{Trouble, failed, is_conflict, is_taken, store_error};
-use crate::options::QUEUED_UNITS;
-use crate::pool::{Connector, Lease, Link, Pool};
+use crate::options::{LINE_WAIT, QUEUED_UNITS};
+use crate::pool::{Connector, Lease, Link, Patience, Pool};
 use crate::queue::{Locked, Turn};
 use crate::watch::Watch;
 use crate::{read, write};
@@ -75,7 +75,8 @@ enum Lost {
 impl Writer {
     pub(crate) fn new(connector: Arc<Connector>, context: Arc<Context>, watch: Arc<Watch>) -> Self {
         let options = &connector.options;
-        let pool = Arc::new(Pool::new(Arc::clone(&connector), options.connections, options.unit_wait));
+        let patience = Patience { standstill: options.unit_wait, moving: LINE_WAIT, longest: options.lock_timeout };
+        let pool = Arc::new(Pool::new(Arc::clone(&connector), options.connections, patience));
         Self { connector, context, watch, pool, queued: AtomicUsize::new(0) }
     }
 
@@ -138,7 +139,7 @@ impl Writer {
         let patience = self.connector.options.lock_timeout;
         let outside = planted(Bug::LookedOutside);
         let opening = if outside { String::new() } else { turn.statements(&scope, patience) };
-        if let Err(error) = lease.begin(&opening).await {
+        if let Err(error) = lease.begin_in_turn(&opening).await {
             if lease.may_be_stale(&error) {
                 return Ok(Attempt::Again(Lost::Connection));
             }

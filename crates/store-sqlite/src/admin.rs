@@ -42,8 +42,8 @@ impl SqliteStore {
         let target = script.text(half.to_str().ok_or_else(|| failed("the backup's path is not UTF-8"))?);
         script.add(format!("VACUUM INTO {target}"));
         let connector = Arc::clone(&self.connector);
-        let copied = aside(move || connector.connect(false).and_then(|mut link| link.run(&script))).await?;
-        let kept = copied.map_err(store_error).and_then(|()| keep(&half, path));
+        let copied = aside(move || connector.connect(false)?.run(&script).map_err(store_error)).await?;
+        let kept = copied.and_then(|()| keep(&half, path));
         if kept.is_err() {
             remove_if_there(&half)?;
         }
@@ -53,13 +53,13 @@ impl SqliteStore {
     /// Everything that is wrong with the file; empty when nothing is.
     pub async fn integrity(&self) -> Result<Vec<String>, StoreError> {
         let connector = Arc::clone(&self.connector);
-        aside(move || integrity_of(&mut connector.connect(false).map_err(store_error)?)).await?
+        aside(move || integrity_of(&mut connector.connect(false)?)).await?
     }
 
     /// Items that are not found by their words and tags, or by tags that are not theirs.
     pub async fn unfiled(&self) -> Result<Vec<ItemId>, StoreError> {
         let connector = Arc::clone(&self.connector);
-        aside(move || unfiled_of(&mut connector.connect(false).map_err(store_error)?)).await?
+        aside(move || unfiled_of(&mut connector.connect(false)?)).await?
     }
 
     /// Empties the search index where it holds what it should not, so that all items are [unfiled](Self::unfiled) and can
@@ -69,17 +69,15 @@ impl SqliteStore {
         if !self.integrity().await?.iter().any(concerns_search) {
             return Ok(false);
         }
-        let connector = Arc::clone(&self.connector);
         let clear = "INSERT INTO items_fts (items_fts) VALUES ('delete-all'); DELETE FROM items_unindexed";
-        let cleared = aside(move || connector.connect(false)?.run_once(clear));
-        cleared.await?.map_err(store_error)?;
+        self.run_once(clear).await?;
         Ok(true)
     }
 
     /// Entries of the knowledge that are not found by their words, or by what they are filed under.
     pub async fn misfiled(&self) -> Result<Vec<EntryId>, StoreError> {
         let connector = Arc::clone(&self.connector);
-        aside(move || misfiled_of(&mut connector.connect(false).map_err(store_error)?)).await?
+        aside(move || misfiled_of(&mut connector.connect(false)?)).await?
     }
 
     /// Counts the entries anew, and lets places go on after the last. Says whether something was wrong.
@@ -87,23 +85,25 @@ impl SqliteStore {
         if !self.integrity().await?.iter().any(|finding| finding.contains(COUNTED)) {
             return Ok(false);
         }
-        let connector = Arc::clone(&self.connector);
         let count = "UPDATE knowledge_counts SET stored = (SELECT count(*) FROM knowledge), \
                      vectors = max(vectors, (SELECT coalesce(max(place), 0) FROM knowledge_vectors))";
-        aside(move || connector.connect(false)?.run_once(count)).await?.map_err(store_error)?;
+        self.run_once(count).await?;
         Ok(true)
     }
 
     /// Gives room back to the file system. Writers wait meanwhile.
     pub async fn compact(&self) -> Result<(), StoreError> {
+        self.run_once(
+            "INSERT INTO items_fts (items_fts) VALUES ('optimize'); VACUUM; PRAGMA optimize; \
+             PRAGMA wal_checkpoint(TRUNCATE)",
+        )
+        .await
+    }
+
+    /// Runs statements on a connection of their own.
+    async fn run_once(&self, sql: &'static str) -> Result<(), StoreError> {
         let connector = Arc::clone(&self.connector);
-        let compacted = aside(move || {
-            connector.connect(false)?.run_once(
-                "INSERT INTO items_fts (items_fts) VALUES ('optimize'); VACUUM; PRAGMA optimize; \
-                 PRAGMA wal_checkpoint(TRUNCATE)",
-            )
-        });
-        compacted.await?.map_err(store_error)
+        aside(move || connector.connect(false)?.run_once(sql).map_err(store_error)).await?
     }
 
     /// Puts derived numbers right, as `doctor` computed them. Items that are gone by now are left out.

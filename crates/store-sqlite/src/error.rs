@@ -31,7 +31,8 @@ pub(crate) struct Failure(pub(crate) String);
 pub(crate) enum Trouble {
     /// SQLite refused; a transaction that was open is doubtful.
     Sql(rusqlite::Error),
-    /// The rows make no sense; a transaction that was open is as it was.
+    /// Not SQLite did: the rows make no sense, or the file is not the one that was opened. A transaction that was open is as it
+    /// was.
     Rows(StoreError),
 }
 

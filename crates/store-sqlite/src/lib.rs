@@ -8,6 +8,7 @@ mod cells;
 mod context;
 mod disk;
 mod error;
+mod journal;
 mod library;
 mod log;
 mod migrate;
@@ -33,8 +34,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use docket_core::model::{Event, ItemId, Note, NoteId, Project, Run, RunId, SessionId};
 use docket_core::store::{
-    ChildTally, ClaimTally, EventFilter, Filter, Found, ProjectRef, RunFilter, ScanPage, ScanTable, Scope,
-    SessionFilter, Slice, Store, StoreError, Unit, Visible,
+    ChildTally, ClaimTally, EventFilter, Families, Filter, Found, Heads, ProjectRef, RunFilter, ScanPage, ScanTable,
+    Scope, SessionFilter, Slice, Store, StoreError, Unit, Visible,
 };
 
 pub use admin::verify_backup;
@@ -43,8 +44,7 @@ pub use options::{Durability, SqliteOptions};
 
 use context::Context;
 use disk::Disk;
-use original::Original;
-use place::in_place;
+use place::{has_threads, in_place};
 use pool::{Connector, Link, Pool};
 use script::Script;
 use watch::Watch;
@@ -57,7 +57,6 @@ use writer::{Around, Writer};
 pub struct SqliteStore {
     connector: Arc<Connector>,
     context: Arc<Context>,
-    original: Arc<Original>,
     pool: Pool,
     watch: Arc<Watch>,
     disk: Arc<Disk>,
@@ -73,14 +72,13 @@ impl SqliteStore {
         let context = Arc::new(Context::new(Arc::clone(&options.clock_skew)));
         let connector = Arc::new(Connector::new(options));
         let first = migrate::open(&connector).await?;
-        let original = Arc::new(Original::of(&connector.options.path));
-        let pool = Pool::new(Arc::clone(&connector), Arc::clone(&original));
+        let pool = Pool::new(Arc::clone(&connector));
         pool.adopt(first);
-        let watch = Arc::new(Watch::new(Arc::clone(&original)));
+        let watch = Arc::new(Watch::new(Arc::clone(&connector)));
         let disk = Arc::new(Disk::new(connector.options.path.clone(), connector.options.reserve));
-        let around = Around { original: Arc::clone(&original), watch: Arc::clone(&watch), disk: Arc::clone(&disk) };
+        let around = Around { watch: Arc::clone(&watch), disk: Arc::clone(&disk) };
         let writer = Writer::start(Arc::clone(&connector), Arc::clone(&context), around)?;
-        Ok(Self { connector, context, original, pool, watch, disk, writer })
+        Ok(Self { connector, context, pool, watch, disk, writer })
     }
 
     /// The same, but for what is only to be read and has an older schema: it is brought to the newest one first, for which it has
@@ -123,6 +121,29 @@ impl SqliteStore {
     }
 }
 
+impl SqliteStore {
+    /// A quick look: by the writer's connection, where that is idle. It still knows the pages of its own last commits.
+    async fn glance<T>(&self, look: impl Fn(&mut Link) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.connector.is_in_place()
+            && let Some(mut link) = self.writer.idle()
+            && let Ok(found) = look(&mut link)
+        {
+            return Ok(found);
+        }
+        look(&mut *self.pool.lease().await?)
+    }
+
+    /// A look that may take long: by a connection of the readers, so that the writer can go on meanwhile. Where there is one thread
+    /// it could not in any case.
+    async fn look<T>(&self, look: impl Fn(&mut Link) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if !has_threads() {
+            return self.glance(look).await;
+        }
+        let mut lease = self.pool.lease().await?;
+        in_place(|| look(&mut lease))
+    }
+}
+
 #[async_trait]
 impl Store for SqliteStore {
     async fn execute(&self, unit: Box<dyn Unit>) -> Result<(), StoreError> {
@@ -130,62 +151,52 @@ impl Store for SqliteStore {
     }
 
     async fn view(&self, scope: &Scope) -> Result<Slice, StoreError> {
-        let quick = read::is_quick(scope);
         let load = |link: &mut Link| Ok(read::load(link, &self.context, scope, &Script::default())?);
-        if quick
-            && self.original.is_in_place()
-            && let Some(mut link) = self.writer.idle()
-            && let Ok(slice) = load(&mut link)
-        {
-            return Ok(slice);
-        }
-        let mut lease = self.pool.lease().await?;
-        if quick { load(&mut lease) } else { in_place(|| load(&mut lease)) }
+        if read::is_quick(scope) { self.glance(load).await } else { self.look(load).await }
     }
 
     async fn find(&self, filter: &Filter) -> Result<Found, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::find(&mut lease, &self.context, filter))
+        self.look(|link| read::find(link, &self.context, filter)).await
     }
 
-    async fn tally_children(&self, parents: &[ItemId]) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::tally_children(&mut lease, &self.context, parents))
+    async fn tally_children(
+        &self,
+        parents: &[ItemId],
+        most: Option<u64>,
+    ) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
+        self.look(|link| read::tally_children(link, &self.context, parents, most)).await
+    }
+
+    async fn families(&self, of: &Heads, children: usize) -> Result<Families, StoreError> {
+        self.look(|link| read::families(link, &self.context, of, children)).await
     }
 
     async fn tally_claims(&self, project: &ProjectRef, visible: &Visible) -> Result<ClaimTally, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::tally_claims(&mut lease, &self.context, project, visible))
+        self.look(|link| read::tally_claims(link, &self.context, project, visible)).await
     }
 
     async fn next_expiry(&self, project: &ProjectRef, visible: &Visible) -> Result<Option<Duration>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::next_expiry(&mut lease, &self.context, project, visible))
+        self.look(|link| read::next_expiry(link, &self.context, project, visible)).await
     }
 
     async fn notes(&self, ids: &[NoteId], visible: &Visible) -> Result<Vec<Note>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::notes_by_id(&mut lease, ids, visible))
+        self.look(|link| read::notes_by_id(link, ids, visible)).await
     }
 
     async fn events(&self, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::read_events(&mut lease, filter))
+        self.look(|link| read::read_events(link, filter)).await
     }
 
     async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionId>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::find_sessions(&mut lease, filter))
+        self.look(|link| read::find_sessions(link, filter)).await
     }
 
     async fn runs(&self, filter: &RunFilter) -> Result<Vec<Run>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::read_runs(&mut lease, filter))
+        self.look(|link| read::read_runs(link, filter)).await
     }
 
     async fn run_log(&self, run: RunId, visible: &Visible) -> Result<Option<String>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::read_log(&mut lease, run, visible))
+        self.look(|link| read::read_log(link, run, visible)).await
     }
 
     async fn head(&self) -> Result<u64, StoreError> {
@@ -210,13 +221,11 @@ impl Store for SqliteStore {
     }
 
     async fn projects(&self) -> Result<Vec<Project>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::all_projects(&mut lease))
+        self.look(|link| read::all_projects(link)).await
     }
 
     async fn scan(&self, table: ScanTable, after: Option<String>) -> Result<ScanPage, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::scan(&mut lease, table, after.as_deref()))
+        self.look(|link| read::scan(link, table, after.as_deref())).await
     }
 
     fn asked(&self) -> u64 {

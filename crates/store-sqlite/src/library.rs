@@ -5,14 +5,12 @@ use docket_core::model::{Entry, EntryId, ProjectId};
 use docket_core::store::{EntryFilter, Heading, Library, Listed, Postings, Sketches, StoreError, Walked};
 
 use crate::SqliteStore;
-use crate::place::in_place;
 use crate::read;
 
 #[async_trait]
 impl Library for SqliteStore {
     async fn places(&self, filter: &EntryFilter, most: usize) -> Result<Vec<ProjectId>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::places(&mut lease, filter, most))
+        self.look(|link| read::places(link, filter, most)).await
     }
 
     async fn postings(
@@ -22,13 +20,11 @@ impl Library for SqliteStore {
         under: &[Heading],
         most: usize,
     ) -> Result<Vec<Postings>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::postings(&mut lease, projects, words, under, most))
+        self.look(|link| read::postings(link, projects, words, under, most)).await
     }
 
     async fn having(&self, pairs: &[(EntryId, String)]) -> Result<Vec<(usize, bool)>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::having(&mut lease, pairs))
+        self.look(|link| read::having(link, pairs)).await
     }
 
     async fn having_all(
@@ -39,13 +35,11 @@ impl Library for SqliteStore {
         walk: usize,
         most: usize,
     ) -> Result<Vec<Walked>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::having_all(&mut lease, projects, words, under, walk, most))
+        self.look(|link| read::having_all(link, projects, words, under, walk, most)).await
     }
 
     async fn headed(&self, projects: &[ProjectId], heading: &Heading, most: usize) -> Result<Walked, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::headed(&mut lease, projects, heading, most))
+        self.look(|link| read::headed(link, projects, heading, most)).await
     }
 
     async fn list_entries(
@@ -56,22 +50,18 @@ impl Library for SqliteStore {
         walk: usize,
         limit: usize,
     ) -> Result<Listed, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::list_entries(&mut lease, projects, under, before, walk, limit))
+        self.look(|link| read::list_entries(link, projects, under, before, walk, limit)).await
     }
 
     async fn pending(&self, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::pending(&mut lease, limit))
+        self.look(|link| read::pending(link, limit)).await
     }
 
     async fn sketches(&self, generation: u64, after: u64, limit: usize) -> Result<Sketches, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::sketches(&mut lease, generation, after, limit))
+        self.look(|link| read::sketches(link, generation, after, limit)).await
     }
 
     async fn vectors(&self, entries: &[EntryId]) -> Result<Vec<(EntryId, Vec<f32>)>, StoreError> {
-        let mut lease = self.pool.lease().await?;
-        in_place(|| read::vectors(&mut lease, entries))
+        self.look(|link| read::vectors(link, entries)).await
     }
 }

@@ -10,9 +10,9 @@ use docket_core::store::{Detail, StoreError};
 use serde::Deserialize;
 
 use crate::error::{Trouble, is_busy, is_unreachable, open_error, store_error};
-use crate::log;
 use crate::pool::{Access, Connector, Link};
 use crate::script::Script;
+use crate::{journal, log};
 
 /// Marks a file as Docket's: the letters "DOCK".
 pub(crate) const APPLICATION_ID: i64 = 0x444f_434b;
@@ -83,6 +83,7 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
                      it belongs to back, or move the log away";
         return Err(StoreError::Unfit(found.to_owned()));
     }
+    journal::check(connector)?;
     log::check(connector)?;
     let (mut link, found) = match reach(connector, create) {
         Err(Trouble::Sql(error)) if is_unreachable(&error) && options.path.is_file() && !connector.has_log() => {
@@ -108,6 +109,7 @@ pub(crate) async fn open(connector: &Arc<Connector>) -> Result<Link, StoreError>
 
 /// Opens the file as it is, for reading alone; says whether it has the newest schema.
 pub(crate) fn open_as_it_is(connector: &Arc<Connector>) -> Result<(Link, bool), StoreError> {
+    journal::check(connector)?;
     log::check(connector)?;
     let (link, found) = reach(connector, false).map_err(|trouble| match trouble {
         Trouble::Sql(error) => open_error(error),
@@ -118,7 +120,7 @@ pub(crate) fn open_as_it_is(connector: &Arc<Connector>) -> Result<(Link, bool), 
 }
 
 fn reach(connector: &Arc<Connector>, create: bool) -> Result<(Link, Found), Trouble> {
-    let mut link = connector.connect(create).map_err(Trouble::Sql)?;
+    let mut link = connector.connect(create)?;
     let mut script = Script::default();
     script.add(LOOK);
     let found = link.ask(&script)?;

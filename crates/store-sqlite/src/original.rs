@@ -5,35 +5,35 @@
 //! read the one and write into the other. So nobody is served any more, neither by the one nor by the other. What is under way
 //! while the file is replaced is done in one of them, as if it had come a moment earlier or later.
 
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use docket_core::store::StoreError;
+
+/// What tells a file from all others, whatever they are called.
+type Identity = (u64, u64);
 
 /// The file that was opened.
 #[derive(Debug)]
 pub(crate) struct Original {
     path: PathBuf,
-    file: Option<(u64, u64)>,
+    file: Identity,
 }
 
 impl Original {
-    /// The file that has this name now.
-    pub(crate) fn of(path: &Path) -> Self {
-        Self { path: path.to_owned(), file: std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino())) }
-    }
-
-    /// Where it was opened.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// The file that has this name now, if there is one.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        Some(Self { path: path.to_owned(), file: identity(&std::fs::metadata(path).ok()?) })
     }
 
     /// Whether it still has its name. Where nobody can say, SQLite will tell.
     pub(crate) fn is_in_place(&self) -> bool {
-        let Some(file) = self.file else { return true };
         match std::fs::metadata(&self.path) {
-            Ok(about) => (about.dev(), about.ino()) == file,
+            Ok(about) => identity(&about) == self.file,
             Err(error) => error.kind() != ErrorKind::NotFound,
         }
     }
@@ -42,6 +42,35 @@ impl Original {
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         if self.is_in_place() { Ok(()) } else { Err(StoreError::Replaced) }
     }
+}
+
+/// A file of the database's, open for reading beside SQLite, if there is one.
+///
+/// It stays open until the process ends. SQLite's locks are on these very files, and the system lets go of all locks that a
+/// process has on a file when the process closes it anywhere.
+pub(crate) fn open_for_good(path: &Path) -> Option<Arc<File>> {
+    static OPEN: Mutex<BTreeMap<Identity, Arc<File>>> = Mutex::new(BTreeMap::new());
+    let about = std::fs::metadata(path).ok()?;
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = open.get(&identity(&about)) {
+        return Some(Arc::clone(known));
+    }
+    let file = Arc::new(File::open(path).ok()?);
+    // The one that was opened, should it have been replaced meanwhile.
+    let Ok(about) = file.metadata() else {
+        std::mem::forget(file);
+        return None;
+    };
+    let known = open.entry(identity(&about)).or_insert_with(|| Arc::clone(&file));
+    if !Arc::ptr_eq(known, &file) {
+        // It must not be closed either.
+        std::mem::forget(file);
+    }
+    Some(Arc::clone(known))
+}
+
+fn identity(about: &Metadata) -> Identity {
+    (about.dev(), about.ino())
 }
 
 #[cfg(test)]
@@ -54,7 +83,8 @@ mod tests {
         let (database, link) = (folder.path().join("some.db"), folder.path().join("link.db"));
         std::fs::write(&database, "one").expect("a file");
         std::os::unix::fs::symlink(&database, &link).expect("a link");
-        let (direct, linked) = (Original::of(&database), Original::of(&link));
+        let of = |path| Original::of(path).expect("a file");
+        let (direct, linked) = (of(&database), of(&link));
         std::fs::write(&database, "another state").expect("a file");
         assert!(direct.is_in_place() && linked.is_in_place(), "it was only written");
         let other = folder.path().join("other.db");

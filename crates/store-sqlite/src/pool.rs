@@ -7,15 +7,17 @@ use std::fmt::Write as _;
 use std::ops::{ControlFlow, Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use docket_core::store::StoreError;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::{Trouble, corrupt, failed, store_error};
+use crate::journal;
 use crate::options::{self, SqliteOptions};
 use crate::original::Original;
 use crate::script::Script;
@@ -46,12 +48,36 @@ pub(crate) struct Connector {
     pub(crate) options: SqliteOptions,
     pub(crate) counters: Counters,
     access: AtomicU8,
+    /// The file itself, from the moment at which there is one.
+    original: OnceLock<Original>,
 }
 
 impl Connector {
     pub(crate) fn new(options: SqliteOptions) -> Self {
-        let access = if options.read_only { Access::Read } else { Access::Write };
-        Self { options, counters: Counters::default(), access: AtomicU8::new(access as u8) }
+        let access = AtomicU8::new(if options.read_only { Access::Read } else { Access::Write } as u8);
+        let connector = Self { options, counters: Counters::default(), access, original: OnceLock::new() };
+        connector.settle();
+        connector
+    }
+
+    /// Whether the file that all connections are to still lies in its place.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.original.get().is_none_or(Original::is_in_place)
+    }
+
+    /// Refuses to go on once it does not.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        self.original.get().map_or(Ok(()), Original::check)
+    }
+
+    /// Remembers which file it is, once there is one.
+    fn settle(&self) {
+        if self.original.get().is_none()
+            && let Some(file) = Original::of(&self.options.path)
+        {
+            // Whoever was quicker has seen the same one, or its next look tells.
+            let _ = self.original.set(file);
+        }
     }
 
     pub(crate) fn access(&self) -> Access {
@@ -78,22 +104,41 @@ impl Connector {
 
     /// Where it lies.
     pub(crate) fn log_path(&self) -> PathBuf {
-        let mut log = self.options.path.clone().into_os_string();
-        log.push("-wal");
-        PathBuf::from(log)
+        self.beside("-wal")
+    }
+
+    /// The file that SQLite calls so.
+    pub(crate) fn beside(&self, suffix: &str) -> PathBuf {
+        let mut path = self.options.path.clone().into_os_string();
+        path.push(suffix);
+        PathBuf::from(path)
     }
 
     /// A connection that waits for locks as long as the options say.
-    pub(crate) fn connect(self: &Arc<Self>, create: bool) -> Result<Link, rusqlite::Error> {
+    pub(crate) fn connect(self: &Arc<Self>, create: bool) -> Result<Link, Trouble> {
         self.connect_waiting(create, self.options.busy_timeout)
     }
 
     /// A connection that is told at once when somebody else holds the lock.
-    pub(crate) fn connect_impatient(self: &Arc<Self>) -> Result<Link, rusqlite::Error> {
+    pub(crate) fn connect_impatient(self: &Arc<Self>) -> Result<Link, Trouble> {
         self.connect_waiting(false, Duration::ZERO)
     }
 
-    fn connect_waiting(self: &Arc<Self>, create: bool, patience: Duration) -> Result<Link, rusqlite::Error> {
+    /// A connection to the file that was opened first. Before it is made nothing is done to what lies in its place, for SQLite takes
+    /// whatever log and journal it finds there for the file's own. What is put there in that very moment is left as it is, too.
+    fn connect_waiting(self: &Arc<Self>, create: bool, patience: Duration) -> Result<Link, Trouble> {
+        self.check().map_err(Trouble::Rows)?;
+        journal::check(self).map_err(Trouble::Rows)?;
+        let opened = self.open(create, patience);
+        self.settle();
+        self.check().map_err(Trouble::Rows)?;
+        let connection = opened.map_err(Trouble::Sql)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(Trouble::Sql)?;
+        Ok(Link { connection, connector: Arc::clone(self) })
+    }
+
+    /// A connection that does not copy the log into the database when it is closed.
+    fn open(&self, create: bool, patience: Duration) -> Result<Connection, rusqlite::Error> {
         let path = &self.options.path;
         // One thread at a time has a connection, so that SQLite need not see to that.
         let mode = OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -109,6 +154,7 @@ impl Connector {
                 Connection::open_with_flags(immutable(path), mode)
             }
         }?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.busy_timeout(patience)?;
         connection.set_prepared_statement_cache_capacity(options::PREPARED_STATEMENTS);
         connection.execute_batch(&format!(
@@ -118,7 +164,7 @@ impl Connector {
             options::CACHE_KIB,
             options::CHECKPOINT_PAGES
         ))?;
-        Ok(Link { connection, connector: Arc::clone(self) })
+        Ok(connection)
     }
 }
 
@@ -274,15 +320,14 @@ impl Link {
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Arc<Connector>,
-    original: Arc<Original>,
     permits: Semaphore,
     idle: Mutex<Vec<Link>>,
 }
 
 impl Pool {
-    pub(crate) fn new(connector: Arc<Connector>, original: Arc<Original>) -> Self {
+    pub(crate) fn new(connector: Arc<Connector>) -> Self {
         let permits = Semaphore::new(connector.options.readers.max(1));
-        Self { connector, original, permits, idle: Mutex::new(Vec::new()) }
+        Self { connector, permits, idle: Mutex::new(Vec::new()) }
     }
 
     /// Takes in a connection that was opened for something else.
@@ -302,12 +347,9 @@ impl Pool {
         };
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let link = match idle {
-            Some(link) => Ok(link),
-            None => self.connector.connect(false).map_err(store_error),
+            Some(link) => self.connector.check().map(|()| link)?,
+            None => self.connector.connect(false)?,
         };
-        // A connection that was opened by now is to the same file, if that is still in its place.
-        self.original.check()?;
-        let link = link?;
         Ok(Lease { pool: self, link: Some(link), _permit: permit })
     }
 

@@ -5,20 +5,19 @@
 //! the head of the index of the log, which all processes share in memory (the file beside the database that ends in
 //! `-shm`). When nobody waits, nobody looks. Numbers are compared, not signals counted, so a waiter misses nothing.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use docket_core::store::StoreError;
 use tokio::sync::{Mutex, Notify, watch};
 
 use crate::options::{GLANCE_EVERY, SAFETY_LOOK};
-use crate::original::Original;
-use crate::pool::Pool;
+use crate::original::open_for_good;
+use crate::pool::{Connector, Pool};
 use crate::read::head_script;
 
 /// What is known of the newest event.
@@ -31,14 +30,15 @@ pub(crate) struct Watch {
     commit: Notify,
     /// The index lies beside the file itself, wherever links to it lie.
     database: PathBuf,
-    original: Arc<Original>,
+    connector: Arc<Connector>,
 }
 
 impl Watch {
     /// A watch over a database that is open already.
-    pub(crate) fn new(original: Arc<Original>) -> Self {
-        let database = std::fs::canonicalize(original.path()).unwrap_or_else(|_| original.path().to_owned());
-        Self { head: watch::Sender::new(0), lookout: Mutex::new(()), commit: Notify::new(), database, original }
+    pub(crate) fn new(connector: Arc<Connector>) -> Self {
+        let path = &connector.options.path;
+        let database = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        Self { head: watch::Sender::new(0), lookout: Mutex::new(()), commit: Notify::new(), database, connector }
     }
 
     /// Says that this process has committed something.
@@ -49,7 +49,7 @@ impl Watch {
     /// A number that is another one after every commit, by whichever process; none without an index, and none once another file
     /// is in the place of the one that was opened.
     pub(crate) fn mark(&self) -> Option<u64> {
-        if !self.original.is_in_place() {
+        if !self.connector.is_in_place() {
             return None;
         }
         let head = LogIndex::of(&self.database)?.head()?;
@@ -122,33 +122,14 @@ type IndexHead = [u8; 48];
 
 /// The index of a database's log, open for reading.
 #[derive(Debug)]
-struct LogIndex(File);
+struct LogIndex(Arc<File>);
 
 impl LogIndex {
     /// The index beside a database, if there is one.
-    ///
-    /// It stays open until the process ends. SQLite's locks are on this very file, and the system lets go of all locks that
-    /// a process has on a file when the process closes it anywhere.
-    fn of(database: &Path) -> Option<Arc<Self>> {
-        static OPEN: StdMutex<BTreeMap<(u64, u64), Arc<LogIndex>>> = StdMutex::new(BTreeMap::new());
+    fn of(database: &Path) -> Option<Self> {
         let mut path = database.as_os_str().to_owned();
         path.push("-shm");
-        let path = PathBuf::from(path);
-        let about = std::fs::metadata(&path).ok()?;
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = open.get(&(about.dev(), about.ino())) {
-            return Some(Arc::clone(known));
-        }
-        let file = File::open(&path).ok()?;
-        // The one that was opened, should it have been replaced meanwhile.
-        let about = file.metadata().ok()?;
-        let index = Arc::new(Self(file));
-        let known = open.entry((about.dev(), about.ino())).or_insert_with(|| Arc::clone(&index));
-        if !Arc::ptr_eq(known, &index) {
-            // It must not be closed either.
-            std::mem::forget(index);
-        }
-        Some(Arc::clone(known))
+        open_for_good(Path::new(&path)).map(Self)
     }
 
     fn head(&self) -> Option<IndexHead> {
@@ -163,7 +144,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::Watch;
-    use crate::original::Original;
+    use crate::options::SqliteOptions;
+    use crate::pool::Connector;
 
     #[test]
     fn there_is_no_mark_once_another_file_is_in_the_place() {
@@ -171,7 +153,7 @@ mod tests {
         let (database, index) = (folder.path().join("some.db"), folder.path().join("some.db-shm"));
         std::fs::write(&database, "one").expect("a file");
         std::fs::write(&index, [1; 48]).expect("a file");
-        let watch = Watch::new(Arc::new(Original::of(&database)));
+        let watch = Watch::new(Arc::new(Connector::new(SqliteOptions::new(&database))));
         let mark = watch.mark().expect("a mark");
         assert_eq!(watch.mark(), Some(mark));
         std::fs::write(&index, [2; 48]).expect("a commit");

@@ -18,7 +18,6 @@ use crate::context::Context;
 use crate::disk::Disk;
 use crate::error::failed;
 use crate::options::{BATCH_UNITS, QUEUED_UNITS};
-use crate::original::Original;
 use crate::place::{has_threads, in_place, run_apart};
 use crate::pool::{Connector, Link};
 use crate::watch::Watch;
@@ -38,7 +37,6 @@ enum Message {
 /// What a writer looks at beside the database, and tells of what it does.
 #[derive(Debug)]
 pub(crate) struct Around {
-    pub(crate) original: Arc<Original>,
     pub(crate) watch: Arc<Watch>,
     pub(crate) disk: Arc<Disk>,
 }

@@ -55,7 +55,7 @@ impl Teller<'_> {
         let edges = children.windows(2).map(|pair| EdgeSpec { kind: EdgeKind::Blocks, ..relates(pair[0], pair[1]) });
         let edges = edges.collect();
         self.run(Link { project: self.any(), edges, holding: None }).await;
-        let unlink = Unlink::Of { project: self.any(), item: root.into() };
+        let unlink = Unlink::Of { project: self.any(), item: root.into(), kind: None };
         let gone = self.run(unlink).await;
         assert_eq!(gone.edges.len(), self.size);
         let patch = |child: &ItemId| Patch {
@@ -126,7 +126,7 @@ impl Teller<'_> {
     /// Checks and their runs.
     async fn checked(&mut self) {
         let item = self.busy("checked").await;
-        let expected_version = Some(self.run(self.checks(item)).await.version);
+        let expected_version = self.run(self.checks(item)).await.version;
         let approve = ApproveChecks { project: self.any(), item: item.into(), only: vec![], expected_version };
         self.run_by("boss", approve).await;
         let attest = Attest {
@@ -150,7 +150,7 @@ impl Teller<'_> {
         self.run(end).await;
         // Of few there is one only, which is made; another item has one that nobody has taken.
         let next = self.busy("given up").await;
-        let expected_version = Some(self.quietly(self.checks(next)).await.version);
+        let expected_version = self.quietly(self.checks(next)).await.version;
         let approve = ApproveChecks { project: self.any(), item: next.into(), only: vec![], expected_version };
         self.by("boss", approve).await;
         let ordered = self.quietly(self.order(next)).await;

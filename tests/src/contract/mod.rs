@@ -7,6 +7,7 @@ pub mod costs;
 pub mod fences;
 pub mod finding;
 pub mod knowledge;
+pub mod lists;
 pub mod queue;
 pub mod reading;
 pub mod round_trip;
@@ -45,6 +46,8 @@ macro_rules! cases {
             knowledge::a_search_over_very_many_projects_says_that_it_is_partial,
             knowledge::a_citation_that_meets_a_removal_loses_the_race_and_no_more,
             knowledge::an_old_citation_is_taken_back_behind_many_newer_ones,
+            lists::no_list_costs_more_for_more_rows,
+            lists::families_are_shown_whole_or_cut_for_each,
             vectors::vectors_follow_the_text_of_their_entry,
             vectors::searches_answer_alike_and_cost_the_same_however_many_there_are,
             vectors::digests_of_many_items_cost_what_one_costs,
@@ -55,6 +58,7 @@ macro_rules! cases {
             queue::what_is_barred_hides_nothing,
             queue::a_runner_keeps_to_its_project,
             reading::children_and_claims_are_tallied,
+            reading::a_wide_parent_is_counted_so_far_and_no_further,
             reading::events_are_filtered_and_ordered,
             reading::a_scan_meets_every_row_once,
             reading::a_reader_that_goes_away_harms_nobody,
@@ -74,6 +78,8 @@ macro_rules! cases {
             scopes::notes_are_shown_without_bodies_near_the_named_and_with_them_on_it,
             scopes::a_cycle_of_ten_thousand_is_found,
             scopes::waits_lead_along_edges_and_up_to_parents,
+            scopes::ways_lead_from_duplicates_and_from_what_is_superseded,
+            scopes::of_two_halves_of_a_ring_one_is_made,
             scopes::a_walk_that_is_too_long_says_so,
             scopes::the_project_is_the_named_one_or_none,
             scopes::rules_are_followed_when_they_change,
@@ -102,6 +108,8 @@ macro_rules! cases {
             work::what_was_left_comes_in_its_place_among_ready_work,
             work::a_page_ends_at_its_limit_and_the_next_begins_after_it,
             work::pages_of_ready_work_over_all_projects_leave_out_nothing,
+            work::a_queue_is_read_as_far_as_a_claim_looks,
+            work::urgent_work_comes_by_urgency_and_age,
             work::candidates_can_be_narrowed,
             work::what_an_agent_holds_and_what_claims_keep_busy,
             work::time_follows_the_database_and_never_goes_back,

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use docket_core::engine::Engine;
+use docket_core::limits;
 use docket_core::model::{EdgeKind, Event, Item, Role, Timestamp, Verb};
+use docket_core::query::{Includes, ParentReach};
 use docket_core::store::{ChangeSet, ChildTally, ClaimTally, EventFilter, ProjectRef, ScanRows, ScanTable, Scope};
 
 use super::support::{Bench, brief, child, claim, comment, edge, event, item, link, note, project, question, session};
@@ -18,16 +21,49 @@ pub async fn children_and_claims_are_tallied(bench: Bench) {
     children[3].claim = Some(claim("c", Some(4)));
     bench.put_items(&[root.clone(), bare.clone()]).await;
     bench.put_items(&children).await;
-    let tallies = bench.store.tally_children(&[root.id, bare.id, root.id]).await.expect("tallies");
+    let tallies = bench.store.tally_children(&[root.id, bare.id, root.id], None).await.expect("tallies");
     assert_eq!(tallies.len(), 2);
     assert_eq!(tallies[&bare.id], ChildTally::default());
     assert_eq!(tallies[&root.id].by_role, [4, 1, 0, 0, 1]);
     assert_eq!(tallies[&root.id].claims, ClaimTally { active: 2, expired: 1, unclaimed: 3 });
+    for (most, by_role, claims) in [
+        (1, [1, 1, 0, 0, 1], ClaimTally { active: 0, expired: 1, unclaimed: 2 }),
+        (2, [2, 1, 0, 0, 1], ClaimTally { active: 1, expired: 1, unclaimed: 2 }),
+        (9, [4, 1, 0, 0, 1], ClaimTally { active: 2, expired: 1, unclaimed: 3 }),
+    ] {
+        let tallies = bench.store.tally_children(&[root.id, bare.id], Some(most)).await.expect("tallies");
+        assert_eq!((tallies[&root.id].by_role, tallies[&bare.id]), (by_role, ChildTally::default()), "{most}");
+        // Which claims are looked at first is the store's affair.
+        let told = tallies[&root.id].claims;
+        assert_eq!((told.active + told.expired, told.unclaimed), (claims.active + claims.expired, claims.unclaimed));
+    }
     let all = ClaimTally { active: 2, expired: 1, unclaimed: 5 };
     assert_eq!(bench.store.tally_claims(&ProjectRef::Any, &None).await.expect("a tally"), all);
     assert_eq!(bench.store.tally_claims(&ProjectRef::Id(bench.project.id), &None).await.expect("a tally"), all);
     let nowhere = ProjectRef::Slug(project("none", "N").slug);
     assert_eq!(bench.store.tally_claims(&nowhere, &None).await.expect("a tally"), ClaimTally::default());
+}
+
+/// A parent of very many children is told with as many of them as are counted, and that there are more.
+pub async fn a_wide_parent_is_counted_so_far_and_no_further(bench: Bench) {
+    let most = u32::try_from(limits::CHILDREN_COUNTED).expect("a small number");
+    let root = item(&bench.project, 1, "root");
+    bench.put_items(std::slice::from_ref(&root)).await;
+    let engine = Engine::new(bench.store.clone());
+    let told = async |of: &Item| {
+        let includes = Includes { parent: ParentReach::Summary, ..Includes::default() };
+        let dossier = engine.dossier(&ProjectRef::Any, &of.id.into(), includes).await.expect("a dossier");
+        let parent = dossier.parent.expect("a parent");
+        (parent.tally.by_role, parent.tally_cut)
+    };
+    let mut children: Vec<Item> = (2..=most + 2).map(|number| child(&root, number, "c", &bench.project)).collect();
+    children[0].role = Role::Work;
+    bench.put_items(&children).await;
+    let most = u64::from(most);
+    assert_eq!(told(&children[0]).await, ([most, 1, 0, 0, 0], false), "as many as are counted");
+    let one_more = child(&root, 90_000, "c", &bench.project);
+    bench.put_items(std::slice::from_ref(&one_more)).await;
+    assert_eq!(told(&one_more).await, ([most, 1, 0, 0, 0], true), "and one more");
 }
 
 /// Events are filtered and ordered.

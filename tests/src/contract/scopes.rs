@@ -212,6 +212,46 @@ pub async fn waits_lead_along_edges_and_up_to_parents(bench: Bench) {
     assert_eq!(seen.waits, None);
 }
 
+/// What an item gives way to is shown with what that gives way to.
+pub async fn ways_lead_from_duplicates_and_from_what_is_superseded(bench: Bench) {
+    let Family { bench, root, mid, leaf, other } = family(bench).await;
+    let new_edges = vec![
+        edge(EdgeKind::DuplicateOf, &leaf, &mid),
+        edge(EdgeKind::Supersedes, &other, &mid),
+        edge(EdgeKind::DuplicateOf, &root, &leaf),
+        edge(EdgeKind::Blocks, &mid, &root),
+        edge(EdgeKind::RelatesTo, &other, &root),
+    ];
+    bench.put(ChangeSet { new_edges, ..ChangeSet::default() }).await;
+    let around = Around { gives_way: true, ..Around::default() };
+    let ways = |seen: Slice| seen.gives_way.map(|ways| (ways.pairs.clone(), ways.truncated));
+    let (mut pairs, truncated) = ways(view(&bench, named(&[&leaf], around)).await).expect("what it gives way to");
+    pairs.sort_unstable();
+    let mut right = [(leaf.id, mid.id), (mid.id, other.id)];
+    right.sort_unstable();
+    assert_eq!((pairs.as_slice(), truncated), (&right[..], false), "not those that give way to it");
+    assert_eq!(ways(view(&bench, named(&[&other], around)).await), Some((vec![], false)));
+    assert_eq!(ways(view(&bench, named(&[&leaf], Around::default())).await), None);
+}
+
+/// Of two halves of a ring of duplicates, or of what supersedes each other, one is made, whoever is first.
+pub async fn of_two_halves_of_a_ring_one_is_made(bench: Bench) {
+    let (here, there) = (Engine::new(bench.store.clone()), Engine::new(bench.other().await));
+    for (round, kind) in (0..30).zip([EdgeKind::DuplicateOf, EdgeKind::Supersedes].into_iter().cycle()) {
+        let [one, two] = [1, 2].map(|which| item(&bench.project, 2 * round + which, "end"));
+        bench.put_items(&[one.clone(), two.clone()]).await;
+        let half = |engine: &Engine, from: ItemId, to: ItemId| {
+            let spec = EdgeSpec { from: from.into(), to: to.into(), kind, unblock_at: None, inverse: false };
+            let call = Call::new(name("ann"), new_uuid().as_u128());
+            let engine = engine.clone();
+            async move { engine.run(call, Link { project: ProjectRef::Any, edges: vec![spec], holding: None }).await }
+        };
+        let (first, second) = tokio::join!(half(&here, one.id, two.id), half(&there, two.id, one.id));
+        let refused: Vec<_> = [first, second].into_iter().filter_map(Result::err).map(|error| error.reason).collect();
+        assert_eq!(refused, [docket_core::Reason::Cycle], "round {round}, {kind:?}");
+    }
+}
+
 /// A walk that is too long says so.
 pub async fn a_walk_that_is_too_long_says_so(bench: Bench) {
     let root = item(&bench.project, 1, "root");

@@ -1,6 +1,9 @@
 //! Ready work: which candidates there are, in which order, and what live claims keep from others.
 
-use docket_core::model::{Fence, Item, ItemId, Role, Tag, Timestamp};
+use docket_core::command::{ClaimNext, Wanted};
+use docket_core::engine::{Call, Engine};
+use docket_core::model::{Fence, Item, ItemId, Priority, Project, Role, Tag, Timestamp};
+use docket_core::query::{Agent, NextQuery};
 use docket_core::store::{Candidates, ChangeSet, ProjectRef, Scope, Slice};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -108,6 +111,96 @@ pub async fn pages_of_ready_work_over_all_projects_leave_out_nothing(bench: Benc
         let different: std::collections::BTreeSet<&ItemId> = met.iter().collect();
         assert_eq!((met.len(), different.len()), (count, count));
     }
+}
+
+/// A queue is read as far as a claim looks: what would be handed out is shown, and where both give up, that is said.
+pub async fn a_queue_is_read_as_far_as_a_claim_looks(bench: Bench) {
+    let barred = |numbers: std::ops::Range<u32>, rank: i64| -> Vec<Item> {
+        let mut items: Vec<Item> = numbers.map(|number| item(&bench.project, number, "barred")).collect();
+        for item in &mut items {
+            item.required_capabilities = vec![name("gpu")];
+            item.derived.rank = rank;
+        }
+        items
+    };
+    let mut free = item(&bench.project, 50_000, "free");
+    free.derived.rank = 9;
+    for page in [&barred(1..5_000, 8), &vec![free.clone()]] {
+        bench.put_items(page).await;
+    }
+    bench.take_stock().await;
+    let engine = Engine::new(bench.store.clone());
+    let home = ProjectRef::Id(bench.project.id);
+    let agent = Agent { name: Some(name("ann")), ..Agent::default() };
+    let look = async |limit| {
+        let query = NextQuery { agent: Some(agent.clone()), ..NextQuery::of(home.clone(), limit) };
+        let page = engine.next(&query, None).await.expect("a page");
+        let shown: Vec<ItemId> = page.items.iter().map(|ready| ready.item.id).collect();
+        (shown, page.next.is_some(), page.looked_at)
+    };
+    let claim = async || {
+        let command = ClaimNext { project: home.clone(), wanted: Wanted::default(), ttl: None };
+        let call = Call::new(name("ann"), super::support::new_uuid().as_u128());
+        let offer = engine.run(call, command).await.expect("an offer");
+        (offer.held.map(|held| held.item), offer.passed_over)
+    };
+    for limit in [1, 200] {
+        assert_eq!(look(limit).await.0, [free.id], "a page of {limit}");
+    }
+    assert_eq!(claim().await.0, Some(free.id), "it is handed out");
+    bench.put_items(&barred(5_000..25_000, 7)).await;
+    let mut second = item(&bench.project, 50_001, "second");
+    second.derived.rank = 9;
+    bench.put_items(std::slice::from_ref(&second)).await;
+    let (held, claimed_among) = claim().await;
+    assert_eq!(held, None, "a claim gives up at some point");
+    for limit in [1, 200] {
+        let (shown, cut, looked_at) = look(limit).await;
+        assert_eq!((shown, cut), (vec![], true), "and so does a read, and says so");
+        assert!(looked_at >= claimed_among && looked_at < 30_000, "{looked_at} of {claimed_among}");
+    }
+}
+
+/// Where urgency is asked for, the workflow's order says nothing: the most urgent come first and of those the oldest, and what is
+/// less urgent than was asked for does not come.
+pub async fn urgent_work_comes_by_urgency_and_age(bench: Bench) {
+    let other = project("other", "OTH");
+    bench.put(ChangeSet { projects: vec![other.clone()], ..ChangeSet::default() }).await;
+    let (high, medium, low) = (Priority::High, Priority::Medium, Priority::Low);
+    let of = |project: &Project, number, priority, rank, age: i64| {
+        let mut made = Item { priority, ..item(project, number, "work") };
+        made.derived.rank = rank;
+        made.created_at = Timestamp::from_millis(1_000_000 + i64::from(number) - 1_000 * age);
+        made
+    };
+    let mut items: Vec<Item> = (1..=300).map(|number| of(&bench.project, number, medium, -9, 0)).collect();
+    items.push(of(&bench.project, 301, high, 50, 5));
+    items.push(of(&other, 302, high, 40, 9));
+    items.push(of(&bench.project, 303, low, -20, 99));
+    // One that ran out, one that is held, one that was left.
+    let lapsed = of(&bench.project, 304, high, 60, 3);
+    items.push(Item { claim: Some(claim("expired", Some(20))), ..lapsed });
+    let held = of(&bench.project, 305, high, 60, 4);
+    items.push(Item { claim: Some(claim("live", Some(FAR))), ..held });
+    let left = of(&bench.project, 306, high, 60, 2);
+    items.push(Item { role: Role::Work, fence: Fence(1), ..left });
+    let beneath = of(&bench.project, 307, medium, 60, 50);
+    items.push(Item { parent: Some(items[0].id), depth: 1, ..beneath });
+    bench.put_items(&items).await;
+    let by = |least, limit| Candidates { urgent: Some(least), ..best(limit) };
+    assert_eq!(candidates(&bench, by(high, 9)).await, [301, 304]);
+    assert_eq!(candidates(&bench, Candidates { left: true, ..by(high, 9) }).await, [301, 304, 306]);
+    assert_eq!(candidates(&bench, Candidates { include_claimed: true, ..by(high, 9) }).await, [301, 305, 304]);
+    assert_eq!(candidates(&bench, by(medium, 4)).await, [301, 304, 307, 1], "the oldest of the same urgency");
+    assert_eq!(candidates(&bench, by(low, 500)).await.last(), Some(&303), "the least urgent, however it is ranked");
+    assert_eq!(candidates(&bench, Candidates { under: Some(items[0].id), ..by(low, 9) }).await, [307]);
+    let all = Scope { candidates: Some(by(high, 9)), ..Scope::default() };
+    assert_eq!(numbers(&bench.store.view(&all).await.expect("a slice")), [302, 301, 304], "of all projects");
+    let engine = Engine::new(bench.store.clone());
+    let query = NextQuery { urgent: Some(medium), ..NextQuery::of(ProjectRef::Any, 3) };
+    let page = engine.next(&query, None).await.expect("a page");
+    let shown: Vec<u32> = page.items.iter().map(|ready| ready.item.number).collect();
+    assert_eq!((shown, page.next), (vec![302, 301, 304], None));
 }
 
 /// Candidates can be narrowed.

@@ -193,6 +193,7 @@ pub async fn costs_do_not_grow_with_rows(bench: Bench) {
             edges: EdgeReach::Shown,
             notes: NoteReach::Heads,
             waits: true,
+            gives_way: true,
             component: true,
             briefs: true,
             questions: true,

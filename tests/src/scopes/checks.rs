@@ -68,7 +68,7 @@ pub(super) async fn reads(engine: &Engine, names: &Names) -> Vec<(&'static str, 
 pub(super) async fn writes(engine: &Engine, names: &Names) -> Vec<(&'static str, Profile, Result<String, Error>)> {
     let Names { item, run, .. } = names;
     let any = ProjectRef::Any;
-    let expected_version = engine.checks_of(&any, item).await.map_or(Some(1), |shown| Some(shown.version));
+    let expected_version = engine.checks_of(&any, item).await.map_or(1, |shown| shown.version);
     let approve = ApproveChecks { project: any.clone(), item: item.clone(), only: vec![], expected_version };
     let attest = Attest {
         project: any.clone(),

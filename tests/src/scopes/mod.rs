@@ -306,7 +306,7 @@ async fn writes(engine: &Engine, names: &Names, stage: &Stage) -> Vec<(&'static 
     let remove_note = RemoveNotes { project: any.clone(), ids: vec![*note], of: None, fence: None };
     let remove_notes = RemoveNotes { project: any.clone(), ids: vec![], of: Some((item.clone(), None)), fence: None };
     let close = CloseTree { project: any.clone(), what: What::Beneath(item.clone()), cancel: false, fence: None };
-    let unlink = Unlink::Of { project: any.clone(), item: item.clone() };
+    let unlink = Unlink::Of { project: any.clone(), item: item.clone(), kind: None };
     let between =
         Unlink::Between { project: any.clone(), from: own.clone(), to: item.clone(), kind: None, either_way: true };
     let mut tries = vec![

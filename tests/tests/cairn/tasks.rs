@@ -112,6 +112,29 @@ fn nothing_leaves_the_initial_status_before_its_deps_are_closed_and_all_else_is_
     assert!(text(&refused["message"]).contains("shipped"), "{refused}");
 }
 
+/// Otherwise whoever could give a task up could bring on what waits for it, whatever its checks say.
+#[test]
+fn no_closed_status_is_reached_past_a_check() {
+    let world = World::new();
+    let check = json!([{ "desc": "reviewed by a human", "type": "manual" }]);
+    let first = text(&world.ok("create", json!({ "title": "one", "checks": check }))["id"]);
+    let second = world.waiting("two", &[&first]);
+    for to in ["done", "cancelled"] {
+        let refused = world.err("transition", json!({ "id": first, "to": to }));
+        assert_eq!(
+            (&refused["code"], &refused["gates"][0]["gate"]),
+            (&json!("RULE_BLOCKED"), &json!("checks")),
+            "{to}"
+        );
+    }
+    assert_eq!((&world.get(&first)["status"], &world.get(&second)["ready"]), (&json!("backlog"), &json!(false)));
+    assert_eq!(world.to(&first, "blocked")["status"], "blocked", "all other transitions are free");
+    // A person takes the check away, or says that it holds: then there is nothing to be shown.
+    world.operate(&["check", "set", "DEFA-1", "--clear"]);
+    assert_eq!(world.to(&first, "cancelled")["status"], "cancelled");
+    assert_eq!(world.get(&second)["ready"], true);
+}
+
 #[test]
 fn a_claim_is_whose_a_task_is_and_no_lock() {
     let world = World::new();

@@ -18,7 +18,9 @@ fn an_id_is_an_id() {
         "../x",
         "W-",
         "W-0",
-        "W-01",
+        "W-00",
+        "W-0x1",
+        "W-00000000001",
         "W-1 ",
         "W-1\n",
         "-1",
@@ -38,7 +40,9 @@ fn an_id_is_an_id() {
         assert!(error.to_string().len() < 700, "{error}");
     }
     assert_eq!(desk.field(&id.to_uppercase(), "key"), json!(item), "either case");
-    assert_eq!(desk.field("w-1", "key"), json!(item), "either case");
+    for spelled in ["w-1", "W-01", "w-0000000001"] {
+        assert_eq!(desk.field(spelled, "key"), json!(item), "{spelled}: either case, and filled up with zeros");
+    }
     let prefix = desk.error(2, &["item", "show", "abcd1234"]);
     assert_eq!(prefix["code"], json!("NOT_FOUND"));
     desk.add(&["Two"]);

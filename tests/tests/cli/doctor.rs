@@ -1,6 +1,8 @@
 //! The doctor: finds what was planted, mends what can be computed, and says so by its exit code.
 
 use docket_core::model::{Derived, Inbox, ItemId, Sections};
+use docket_core::store::{ChangeSet, Store};
+use docket_core::testing::rows::Put;
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 use serde_json::{Value, json};
 
@@ -68,6 +70,31 @@ fn planted_damage_is_found_and_mended() {
         Some(2),
         "a repair is no act of anybody's"
     );
+}
+
+/// An export would not help: what is in it is not taken in again as it is.
+#[test]
+fn what_stands_in_a_status_that_went_away_is_moved_out_of_it() {
+    let (desk, _) = scene();
+    desk.ok(&["advance", "W-2", "block"]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let store = SqliteStore::open(SqliteOptions::new(desk.database())).await.expect("a store");
+        let mut projects = store.projects().await.expect("projects");
+        for project in &mut projects {
+            project.workflow.statuses.retain(|status| status.name.as_str() != "blocked");
+            project.version += 1;
+        }
+        let changes = ChangeSet { projects, ..ChangeSet::default() };
+        store.execute(Box::new(Put(changes))).await.expect("written");
+        store.close().await;
+    });
+    let ran = desk.run(&["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("no status \"blocked\"") && ran.out.contains("move the item"), "{}", ran.out);
+    assert!(!ran.out.contains("export") && !ran.out.contains("restore"), "nothing is damaged: {}", ran.out);
+    desk.ok(&["advance", "W-2", "resume"]);
+    desk.ok(&["doctor"]);
 }
 
 #[test]

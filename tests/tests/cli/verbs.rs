@@ -360,6 +360,12 @@ fn a_request_with_a_name_takes_effect_once() {
     assert_eq!(desk.json(&["item", "list"])["total"], json!(1), "one effect");
     assert_eq!(desk.error(5, &["item", "add", "Other", "--request-id", "r-1"])["reason"], json!("request_id_reused"));
     desk.ok(&["--actor", "agent:b", "item", "add", "Other", "--request-id", "r-1"]);
+    // The name is that of one verb.
+    let item = desk.add(&["Two"]);
+    desk.ok(&["item", "edit", &item, "--title", "Changed", "--request-id", "r-1"]);
+    let edit = ["item", "edit", &item, "--title", "Otherwise", "--request-id", "r-1"];
+    assert_eq!(desk.error(5, &edit)["reason"], json!("request_id_reused"));
+    assert_eq!(desk.field(&item, "title"), json!("Changed"));
     for bad in [String::new(), "x".repeat(256)] {
         assert_eq!(desk.error(2, &["item", "add", "Other", "--request-id", &bad])["reason"], json!("bad_request_id"));
     }

@@ -66,8 +66,11 @@ fn the_proxy_knows_every_replica() {
     assert_eq!(replicas[0].1["environment"]["DOCKET_CONFIG"], "/etc/docket/docket.toml");
     let proxy = read("deploy/haproxy.cfg");
     let servers: Vec<&str> = proxy.lines().filter_map(|line| line.trim().strip_prefix("server ")).collect();
-    let wanted: Vec<String> = replicas.iter().map(|(name, _)| format!("{name} {name}:{PORT}")).collect();
-    assert_eq!(servers, wanted);
+    // Twice: for whoever may be answered by any of them, and for those who come to the same one, of which it is known from there whether
+    // it is ready.
+    let any = replicas.iter().map(|(name, _)| format!("{name} {name}:{PORT}"));
+    let same = replicas.iter().map(|(name, _)| format!("{name} {name}:{PORT} track docket/{name}"));
+    assert_eq!(servers, any.chain(same).collect::<Vec<_>>());
     let settings = read("deploy/docket.toml");
     for (name, _) in replicas {
         assert!(settings.contains(&format!("\"{name}\"")), "Prometheus asks {name} by that name");

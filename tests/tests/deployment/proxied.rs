@@ -23,6 +23,10 @@ use super::{path, read};
 const NAME: &str = "docket.example";
 /// How long things may take that take a moment.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How many items there are to be claimed.
+const ITEMS: usize = 40;
+/// How many clients of MCP give up a call, each by a message on a connection of its own.
+const CLIENTS: usize = 8;
 /// How many write while a replica ends, each on a connection that stays open.
 const WRITERS: usize = 6;
 
@@ -38,6 +42,15 @@ struct Site {
     bearer: String,
     database: Database,
     folder: tempfile::TempDir,
+}
+
+/// Says that it is over however a test ends: whoever works until then would go on for ever beside a test that has failed.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Site {
@@ -60,22 +73,24 @@ impl Site {
         let word = database.url();
         let settings = path("deploy/docket.toml");
         let replica = || Web::serving(&word, folder.path(), |command| _ = command.env("DOCKET_CONFIG", &settings));
-        let first = replica();
+        let init =
+            command_on(&word, folder.path()).args(["init", "--preset", "task-orchestrator"]).output().expect("it runs");
+        assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
         let key = ["--json", "key", "create", "--profile", "maintainer", "--name", "proxied"];
         let made = command_on(&word, folder.path()).args(key).output().expect("it runs");
         let made: Value = serde_json::from_slice(&made.stdout).expect("JSON");
-        let replicas = vec![first, replica()];
+        let replicas = vec![replica(), replica()];
         let [plain, tls, clear] = [free(), free(), free()];
         let pem = certificate(folder.path());
         let mut file = read("deploy/haproxy.cfg");
-        for (theirs, ours) in [
-            ("bind :80\n".to_owned(), format!("bind {clear}\n")),
-            ("bind :443 ssl".to_owned(), format!("bind {plain}\n    bind {tls} ssl")),
-            ("/usr/local/etc/haproxy/docket.pem".to_owned(), pem.display().to_string()),
-            ("server docket-1 docket-1:7420".to_owned(), format!("server docket-1 {}", replicas[0].address)),
-            ("server docket-2 docket-2:7420".to_owned(), format!("server docket-2 {}", replicas[1].address)),
+        for (times, theirs, ours) in [
+            (1, "bind :80\n".to_owned(), format!("bind {clear}\n")),
+            (1, "bind :443 ssl".to_owned(), format!("bind {plain}\n    bind {tls} ssl")),
+            (1, "/usr/local/etc/haproxy/docket.pem".to_owned(), pem.display().to_string()),
+            (2, "server docket-1 docket-1:7420".to_owned(), format!("server docket-1 {}", replicas[0].address)),
+            (2, "server docket-2 docket-2:7420".to_owned(), format!("server docket-2 {}", replicas[1].address)),
         ] {
-            assert_eq!(file.matches(&theirs).count(), 1, "{theirs}");
+            assert_eq!(file.matches(&theirs).count(), times, "{theirs}");
             file = file.replace(&theirs, &ours);
         }
         let (config, log) = (folder.path().join("haproxy.cfg"), folder.path().join("log"));
@@ -129,35 +144,42 @@ impl Site {
 
     fn claims(&self) {
         let mut stream = self.stream(None);
-        let items: Vec<_> = (0..40).map(|number| json!({"title": format!("i{number}")})).collect();
+        let items: Vec<_> = (0..ITEMS).map(|number| json!({"title": format!("i{number}")})).collect();
         self.post("/bulk/items", &json!({ "items": items })).with(200);
         let taken: Vec<String> = std::thread::scope(|scope| {
-            let agents: Vec<_> = (0..8).map(|_| scope.spawn(|| self.take_all())).collect();
+            let agents: Vec<_> = (0..8).map(|agent| scope.spawn(move || self.take_all(agent))).collect();
             agents.into_iter().flat_map(|agent| agent.join().expect("an agent")).collect()
         });
-        assert_eq!(taken.len(), 40);
-        assert_eq!(taken.iter().collect::<BTreeSet<_>>().len(), 40, "each was handed out once");
+        assert_eq!(taken.len(), ITEMS);
+        assert_eq!(taken.iter().collect::<BTreeSet<_>>().len(), ITEMS, "each was handed out once");
         for replica in 0..2 {
             assert!(self.answered(replica, "/queue/claim") > 0, "replica {replica} was asked for nothing");
         }
-        let titles =
-            std::iter::from_fn(|| stream.next_event()).take(40).map(|sent| sent.data["data"]["title"].to_string());
-        assert_eq!(titles.collect::<BTreeSet<_>>().len(), 40, "the stream tells of each");
+        let told = std::iter::from_fn(|| stream.next_event());
+        let titles = told.filter_map(|sent| sent.data["data"]["title"].as_str().map(str::to_owned)).take(ITEMS);
+        assert_eq!(titles.collect::<BTreeSet<_>>().len(), ITEMS, "the stream tells of each");
     }
 
-    fn take_all(&self) -> Vec<String> {
+    /// Takes until there is nothing left, each under another name: whoever takes more than it may hold gives back what it had.
+    fn take_all(&self, agent: usize) -> Vec<String> {
         let mut mine = Vec::new();
-        while let Some(id) = self.post("/queue/claim", &json!({})).with(200)["item"]["id"].as_str() {
-            mine.push(id.to_owned());
+        loop {
+            let name = format!("subagent:a{agent}-{}", mine.len());
+            let mut headers = self.headers().to_vec();
+            headers.push(("x-docket-actor", &name));
+            let offer = web::ask(self.plain, "POST", "/api/v1/queue/claim", &headers, Some(b"{}")).expect("an answer");
+            let Some(id) = offer.with(200)["item"]["id"].as_str().map(str::to_owned) else { return mine };
+            mine.push(id);
+            assert!(mine.len() <= ITEMS, "more was handed out than there is");
         }
-        mine
     }
 
     fn stream(&self, after: Option<u64>) -> Stream {
         let last = after.map(|after| after.to_string());
         let mut headers = self.headers().to_vec();
         headers.extend(last.as_deref().map(|last| ("last-event-id", last)));
-        let stream = Stream::try_open(self.plain, "/events/stream", &headers, Duration::from_secs(30));
+        // Nothing is said between two events for 15 s, which is longer than anybody waits here.
+        let stream = Stream::try_open(self.plain, "/events/stream", &headers, Duration::from_secs(10));
         stream.unwrap_or_else(|head| panic!("no stream: {head}"))
     }
 
@@ -177,6 +199,49 @@ impl Site {
             let said = String::from_utf8_lossy(&answer.body).into_owned();
             let (told, got) = (said.find("notifications/progress"), said.find("At last"));
             assert!(told.is_some() && told < got, "{said}");
+        });
+    }
+
+    /// Clients that shake hands and give up a call by a message, which has to come to the replica that is at the call.
+    fn give_up_by_mcp(&self) {
+        let send = |client: Option<&str>, message: &Value| {
+            let mut headers = self.headers().to_vec();
+            headers.push(("mcp-protocol-version", "2025-11-25"));
+            headers.extend(client.map(|client| ("mcp-session-id", client)));
+            web::ask(self.plain, "POST", "/mcp/docket", &headers, Some(message.to_string().as_bytes()))
+        };
+        let greeting = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-11-25",
+            "capabilities": {}, "clientInfo": { "name": "proxied", "version": "1" } } });
+        let wait = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": "wait", "arguments": { "timeoutMs": 20_000 } } });
+        let give_up = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+        std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let greeted = send(None, &greeting).expect("an answer");
+                        assert_eq!(greeted.status, 200);
+                        let client = greeted.header("mcp-session-id").to_owned();
+                        std::thread::scope(|scope| {
+                            let waiting = scope.spawn(|| send(Some(&client), &wait).expect("an answer"));
+                            // All of them wait by then, at both replicas.
+                            std::thread::sleep(Duration::from_secs(2));
+                            assert_eq!(send(Some(&client), &give_up).expect("an answer").status, 202);
+                            let begun = Instant::now();
+                            let nothing = waiting.join().expect("an answer");
+                            assert_eq!(
+                                (nothing.status, nothing.body.len()),
+                                (202, 0),
+                                "what was given up was answered"
+                            );
+                            assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+                        });
+                    })
+                })
+                .collect();
+            for client in clients {
+                client.join().expect("a client");
+            }
         });
     }
 
@@ -242,12 +307,13 @@ impl Site {
                 })
                 .collect();
             let reader = scope.spawn(|| site.follow(from, &over));
+            let ends = Over(&over);
             site.wait_until(|| written.load(Ordering::Relaxed) > 5 * WRITERS);
             ending.signal("TERM");
             assert_eq!(ending.end(PATIENCE), Some(0), "it ends in good order");
             // The proxy has seen by now that one is gone, and all goes to the other.
             std::thread::sleep(Duration::from_secs(3));
-            over.store(true, Ordering::Relaxed);
+            drop(ends);
             let made: BTreeSet<String> =
                 writers.into_iter().flat_map(|writer| writer.join().expect("a writer")).collect();
             // The last that is told ends the stream.
@@ -268,9 +334,10 @@ impl Site {
         assert_eq!(count, made.len().to_string(), "each was made once");
     }
 
-    /// The titles of what is made, from a stream that is opened again where it ended.
+    /// The titles of what is made, from a stream that is opened again where it ended. Once it is over, all is told that there is to tell
+    /// within a while.
     fn follow(&self, from: u64, over: &AtomicBool) -> Vec<String> {
-        let (mut titles, mut after, begun) = (Vec::new(), from, Instant::now());
+        let (mut titles, mut after, mut ends) = (Vec::new(), from, None);
         loop {
             let mut stream = self.stream(Some(after));
             while let Some(sent) = stream.next_event() {
@@ -283,8 +350,10 @@ impl Site {
                     titles.push(title.to_owned());
                 }
             }
-            let late = over.load(Ordering::Relaxed) && begun.elapsed() > Duration::from_secs(60);
-            assert!(!late, "the stream does not go on");
+            if over.load(Ordering::Relaxed) {
+                let ends = *ends.get_or_insert_with(|| Instant::now() + PATIENCE);
+                assert!(Instant::now() < ends, "the stream does not go on");
+            }
         }
     }
 }
@@ -298,5 +367,6 @@ fn two_replicas_serve_one_address_and_one_of_them_may_end() {
     site.tls();
     site.claims();
     site.wait_by_mcp();
+    site.give_up_by_mcp();
     site.end_one();
 }

@@ -74,6 +74,37 @@ fn there_are_four_tools() {
     insta::with_settings!({ sort_maps => true }, { insta::assert_json_snapshot!("tools", list) });
 }
 
+/// A project that ranks otherwise: what its workflow would hand out first fills more than a page.
+#[test]
+fn what_is_urgent_is_not_hidden_behind_what_the_workflow_ranks_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rules =
+        "[project]\nslug = \"default\"\npreset = \"execution\"\n[workflow]\nranking = [\"complexity\", \"priority\"]\n";
+    std::fs::write(folder.path().join("docket.toml"), rules).expect("a file");
+    let ann = server(&folder, "agent:ann");
+    let world = World { ann, folder };
+    let urgent = [("urgent too", "high", 9), ("urgent", "high", 10)];
+    let all = [("in turn", "medium", 1); 220].into_iter().chain(urgent).chain([("later", "low", 1)]);
+    let rows: Vec<Value> = all
+        .map(|(title, priority, complexity)| json!({ "title": title, "priority": priority, "complexity": complexity }))
+        .collect();
+    let database = world.folder.path().join("docket.db");
+    let maker = Server::start_with(&database, &["--surface", "task-orchestrator"], |command| {
+        command.current_dir(world.folder.path());
+    });
+    for rows in rows.chunks(100) {
+        let made = maker.ok("manage_items", json!({ "operation": "create", "items": rows }));
+        assert_eq!(made["created"], json!(rows.len()), "{made}");
+    }
+    assert_eq!(titles(&world.next(json!({ "limit": 3 }))), ["urgent too", "urgent", "in turn"]);
+    assert_eq!(titles(&world.next(json!({ "limit": 20, "priorityLte": 499 }))), ["urgent too", "urgent"]);
+    assert_eq!(world.next(json!({ "limit": 20, "priorityLte": 500 })).len(), 20);
+    assert_eq!(world.next(json!({ "priorityLte": 99 })), Vec::<Value>::new(), "nothing is so urgent");
+    let claimed = world.ann.ok("claim_task", json!({ "taskId": world.next(json!({}))[0]["id"] }));
+    assert_eq!(claimed["task"]["title"], "urgent too");
+    assert_eq!(titles(&world.next(json!({ "priorityLte": 100 }))), ["urgent"]);
+}
+
 #[test]
 fn the_loop_from_ready_to_done() {
     let world = World::new();

@@ -26,10 +26,14 @@ fn a_repeat_is_answered_unchanged_and_another_body_is_refused() {
     assert_eq!(world.ann.ok("update_task_status", begin), moved);
     let end = json!({ "taskId": task, "output": "works", "requestId": named(3) });
     let done = world.ann.ok("complete_task", end.clone());
+    // The name is that of calls of one tool.
+    let also = world.ann.ok("claim_task", json!({ "taskId": other, "requestId": named(3) }));
+    assert_eq!(also["task"]["id"], json!(other), "{also}");
     world.operate(&["advance", &task, "reopen"]);
     assert_eq!(world.ann.ok("complete_task", end), done, "as it was answered, though it was opened again");
     for (tool, arguments) in [
         ("claim_task", json!({ "taskId": other, "requestId": named(1) })),
+        ("claim_task", json!({ "taskId": task, "requestId": named(3) })),
         ("update_task_status", json!({ "taskId": task, "status": "needs_review", "requestId": named(2) })),
         ("complete_task", json!({ "taskId": task, "output": "else", "requestId": named(3) })),
     ] {

@@ -89,6 +89,23 @@ fn a_duplicate_is_claimable_by_name() {
     assert_eq!(world.begin(&duplicate)["trusted"]["guard"]["id"], json!(duplicate));
 }
 
+/// Of items that were all duplicates of each other none would ever be handed out.
+#[test]
+fn duplicates_of_each_other_are_refused() {
+    let world = World::new();
+    let [a, b, c] = ["a", "b", "c"].map(|title| world.task(title));
+    let relation = |from: &str, kind: &str, to: &str| json!({ "type": "relation", "fromTaskId": from, "toTaskId": to, "kind": kind });
+    world.relate(&a, "duplicate-of", &b);
+    world.relate(&b, "duplicate-of", &c);
+    for from in [&b, &c] {
+        let refused = world.err("annotate", relation(from, "duplicate-of", &a));
+        assert_eq!((&refused["code"], &refused["reason"]), (&json!("VALIDATION"), &json!("cycle")), "{refused}");
+    }
+    assert_eq!(world.queue(), std::slice::from_ref(&c), "one of them is left to be done");
+    let refused = world.err("annotate", relation(&a, "supersedes", &c));
+    assert_eq!(refused["reason"], "cycle", "the same in other words: {refused}");
+}
+
 #[test]
 fn kinds_of_relations_are_known() {
     let world = World::new();

@@ -17,6 +17,7 @@ mod questions;
 mod queue;
 mod reads;
 mod required;
+mod retries;
 mod scopes;
 mod status;
 mod trust;

@@ -119,3 +119,33 @@ fn a_top_level_task_has_no_parent_context() {
     }
     assert_eq!(world.code("work", json!({ "phase": "start", "id": task, "parentContext": "some" })), "VALIDATION");
 }
+
+#[test]
+fn a_full_context_lists_fifty_children_and_says_that_there_are_more() {
+    let world = World::new();
+    let parent = world.task("the parent");
+    let listed = |count: usize| {
+        let context = context(&world, &world.child(&parent, &format!("child {count}")), "force");
+        assert_eq!(context["childCounts"], json!({ "open": count, "closed": 0 }), "all are counted");
+        (context["children"].as_array().map(Vec::len), context["moreChildren"].clone())
+    };
+    let markdown = (1..50).map(|number| format!("- child {number}")).collect::<Vec<_>>().join("\n");
+    world.ok("bulk", json!({ "action": "import", "mode": "apply", "markdown": markdown, "parentTaskId": parent }));
+    assert_eq!(listed(50), (Some(50), Value::Null));
+    assert_eq!(listed(51), (Some(50), json!(true)));
+}
+
+/// The answer that is retried may be the one that was lost, and the parent's texts with it.
+#[test]
+fn a_retried_start_is_told_of_the_parent_as_the_first_time() {
+    let world = World::new();
+    let Family { children, .. } = family(&world);
+    let start = |child: &str, request: &str| {
+        let packet = world.ok("work", json!({ "phase": "start", "id": child, "requestId": request }));
+        packet["untrusted"]["parentContext"].clone()
+    };
+    let first = start(&children[0], "one");
+    assert_eq!((&first["kind"], &start(&children[0], "one")), (&json!("full"), &first));
+    assert_eq!(start(&children[1], "two")["kind"], "summary", "another request");
+    assert_eq!(start(&children[1], "two")["kind"], "summary", "however often it comes");
+}

@@ -112,3 +112,17 @@ fn work_is_found_in_whichever_project_has_the_best() {
     assert_eq!(start(json!({})), json!(high));
     assert_eq!(world.code("work", json!({ "phase": "start", "projectId": "nowhere" })), "NOT_FOUND");
 }
+
+#[test]
+fn a_task_that_is_named_with_a_project_must_be_in_it() {
+    let world = several();
+    let task = world.made(json!({ "title": "t", "projectId": "web", "status": "ready" }));
+    for mode in ["read", "claim"] {
+        let start = |project: &str| json!({ "phase": "start", "id": task, "projectId": project, "mode": mode });
+        for elsewhere in ["default", "nowhere"] {
+            let refused = world.err("work", start(elsewhere));
+            assert_eq!((&refused["code"], &refused["field"]), (&json!("NOT_FOUND"), &json!("projectId")), "{refused}");
+        }
+        assert_eq!(world.ok("work", start("web"))["trusted"]["guard"]["id"], json!(task), "{mode}");
+    }
+}

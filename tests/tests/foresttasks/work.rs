@@ -37,6 +37,29 @@ fn start_by_name_claims_and_read_only_looks() {
     assert_eq!(world.code("work", json!({ "phase": "start", "mode": "peek" })), "VALIDATION");
 }
 
+/// What is looked for goes with no name, and a lease with no look: both are refused, and not dropped.
+#[test]
+fn start_refuses_what_it_does_not_read() {
+    let world = World::new();
+    let task = world.task("t");
+    let refuses = |call: Value, more: (&str, Value)| {
+        let mut call = call;
+        call["phase"] = json!("start");
+        call[more.0] = more.1;
+        let refused = world.err("work", call);
+        assert_eq!((&refused["code"], &refused["field"]), (&json!("VALIDATION"), &json!(more.0)), "{refused}");
+    };
+    for mode in ["claim", "read"] {
+        refuses(json!({ "id": task, "mode": mode }), ("labels", json!(["red"])));
+        refuses(json!({ "id": task, "mode": mode }), ("capabilities", json!(["gpu"])));
+    }
+    for call in [json!({ "mode": "read" }), json!({ "id": task, "mode": "read" })] {
+        refuses(call.clone(), ("ttlSeconds", json!(60)));
+        refuses(call, ("requestId", json!("r")));
+    }
+    assert_eq!(world.status(&task), "ready");
+}
+
 #[test]
 fn without_work_it_says_so() {
     let world = World::new();

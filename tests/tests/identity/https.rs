@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use docket_tests::certificates::{certificates, free_port};
-use docket_tests::web::Web;
+use docket_tests::web::{Web, command_on};
 use serde_json::json;
 
 use crate::sign::{Signer, claims, set};
@@ -33,6 +33,19 @@ fn key_server(folder: &Path, port: u16) -> KeyServer {
         std::thread::sleep(Duration::from_millis(50));
     }
     server
+}
+
+/// How a program ended and what it said; one that goes on is ended.
+fn ended(command: &mut Command) -> (Option<i32>, String) {
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let begun = Instant::now();
+    while child.try_wait().expect("a state").is_none() && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    let out = child.wait_with_output().expect("its words");
+    (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
 }
 
 /// How a token is answered by a server that believes this authority and fetches keys from this name.
@@ -70,5 +83,46 @@ fn a_key_server_is_believed_only_by_its_certificate() {
     ] {
         let refused = answered(place, authority, host, port, &token);
         assert_eq!(refused.error(503)["code"], json!("UNAVAILABLE"), "{why}");
+    }
+}
+
+/// Who asks for a document by HTTPS believes what stands in it, and that would name a way on which anybody could change the keys.
+#[test]
+fn a_document_that_came_by_https_names_no_keys_that_would_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path();
+    certificates(place, "DNS:localhost");
+    let signer = Signer::new("k1");
+    let port = free_port();
+    let file = |name: &str, body: &str| {
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+        std::fs::write(place.join(name), answer).expect("a file");
+    };
+    file("keys", &set(&[&signer]));
+    let _server = key_server(place, port);
+    let token = signer.sign(&claims(json!({ "docket_profile": "viewer" })));
+    let folder = tempfile::tempdir().expect("a folder");
+    let toml = format!(
+        "[identity.tokens]\noidc_discovery = \"https://localhost:{port}/discovery\"\naudience = \"docket\"\nall_projects = true\n"
+    );
+    std::fs::write(folder.path().join("docket.toml"), toml).expect("docket.toml");
+    let word = format!("sqlite:{}", folder.path().join("work.db").display());
+    let believing = |command: &mut Command| {
+        command.env("SSL_CERT_FILE", place.join("ca.crt")).env_remove("SSL_CERT_DIR");
+    };
+    let document = |scheme: &str| {
+        let named = format!("{scheme}://localhost:{port}/keys");
+        file("discovery", &json!({ "issuer": "https://issuer", "jwks_uri": named }).to_string());
+    };
+    document("https");
+    let web = Web::serving(&word, folder.path(), believing);
+    web.send("GET", "/items", &[("authorization", &format!("Bearer {token}"))], None).with(200);
+    for scheme in ["http", "HTTP"] {
+        document(scheme);
+        let mut command = command_on(&word, folder.path());
+        believing(command.args(["serve", "--listen", "127.0.0.1:0"]));
+        let (code, said) = ended(&mut command);
+        assert_eq!(code, Some(3), "{said}");
+        assert!(said.contains("came by https"), "{said}");
     }
 }

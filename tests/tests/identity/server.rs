@@ -22,6 +22,8 @@ pub(crate) enum Mood {
         issuer: String,
         keys: String,
     },
+    /// The same as another, after a while.
+    Late(Duration, Box<Self>),
 }
 
 /// A running server.
@@ -61,7 +63,11 @@ impl KeyServer {
         let length = stream.read(&mut request).await.unwrap_or(0);
         let request = String::from_utf8_lossy(&request[..length]).into_owned();
         self.asked.fetch_add(1, Ordering::Relaxed);
-        let mood = self.mood.lock().await.clone();
+        let mut mood = self.mood.lock().await.clone();
+        while let Mood::Late(by, then) = mood {
+            tokio::time::sleep(by).await;
+            mood = *then;
+        }
         let body = |body: &str| {
             format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
         };
@@ -79,7 +85,7 @@ impl KeyServer {
                     body(&keys)
                 }
             }
-            Mood::Hang => {
+            Mood::Hang | Mood::Late(..) => {
                 tokio::time::sleep(Duration::from_mins(1)).await;
                 return;
             }

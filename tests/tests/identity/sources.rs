@@ -57,15 +57,80 @@ async fn a_server_that_misbehaves_leaves_the_keys_we_have() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_waited_for_five_seconds() {
+async fn a_server_that_hangs_is_waited_for_five_seconds_by_those_without_keys() {
     let signer = Signer::new("k1");
-    let server = KeyServer::start(Mood::Body(set(&[&signer]))).await;
+    let server = KeyServer::start(Mood::Status(503)).await;
     let verifier = JwksVerifier::new(restless(&server)).await.expect("a verifier");
     server.be(Mood::Hang).await;
     let begun = Instant::now();
-    assert_eq!(status(&verifier, &signer).await, VerificationStatus::Verified);
+    assert_eq!(status(&verifier, &signer).await, VerificationStatus::Unavailable);
     let waited = begun.elapsed();
     assert!(waited > Duration::from_secs(4) && waited < Duration::from_secs(7), "{waited:?}");
+}
+
+#[tokio::test]
+async fn those_with_keys_that_will_do_do_not_wait_for_a_server_that_hangs() {
+    let (signer, stranger) = (Signer::new("k1"), Signer::new("k2"));
+    let server = KeyServer::start(Mood::Body(set(&[&signer]))).await;
+    let verifier = std::sync::Arc::new(JwksVerifier::new(restless(&server)).await.expect("a verifier"));
+    server.be(Mood::Hang).await;
+    for most in [1000, 100, 100] {
+        let begun = Instant::now();
+        let record = verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await.record;
+        assert!(begun.elapsed() < Duration::from_millis(most), "{:?}", begun.elapsed());
+        assert_eq!(record.status, VerificationStatus::Verified, "{record:?}");
+        assert_eq!(record.metadata["verifiedFromCache"], "true", "they should have been fetched again");
+    }
+    // Whoever names a key that is not among them waits, and holds up nobody.
+    let token = stranger.sign(&claims(json!({})));
+    let waiting = tokio::spawn({
+        let verifier = std::sync::Arc::clone(&verifier);
+        async move { verifier.verify(&name("agent-1"), Some(&token)).await.record.status }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let begun = Instant::now();
+    assert_eq!(status(&verifier, &signer).await, VerificationStatus::Verified);
+    assert!(begun.elapsed() < Duration::from_millis(100), "{:?}", begun.elapsed());
+    assert!(!waiting.is_finished());
+    assert_eq!(server.asked(), 2, "one fetch at a time, and none for each who comes");
+    assert_eq!(waiting.await.expect("an answer"), VerificationStatus::Rejected);
+}
+
+/// Nobody is let in for it, and nobody has to wait: a stranger comes with the name of a key that is not known, and hangs up.
+#[tokio::test]
+async fn callers_who_hang_up_cause_one_fetch() {
+    let (signer, stranger) = (Signer::new("k1"), Signer::new("k2"));
+    let server = KeyServer::start(Mood::Body(set(&[&signer]))).await;
+    let patient = JwksSettings { refresh_pause: Duration::from_secs(1), ..settings(&server) };
+    let verifier = JwksVerifier::new(patient).await.expect("a verifier");
+    tokio::time::sleep(Duration::from_millis(1050)).await;
+    server.be(Mood::Late(Duration::from_millis(400), Box::new(Mood::Body(set(&[&signer, &stranger]))))).await;
+    let token = stranger.sign(&claims(json!({})));
+    for _ in 0..10 {
+        let actor = name("agent-1");
+        let left = tokio::time::timeout(Duration::from_millis(20), verifier.verify(&actor, Some(&token))).await;
+        assert!(left.is_err(), "it was answered");
+    }
+    assert_eq!(server.asked(), 2, "one at the start, and one for all of them");
+    // It went on without them.
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    assert_eq!(status(&verifier, &stranger).await, VerificationStatus::Verified);
+    assert_eq!(server.asked(), 2);
+}
+
+#[tokio::test]
+async fn a_discovery_document_and_its_keys_have_five_seconds_together() {
+    let signer = Signer::new("k1");
+    let server = KeyServer::start(Mood::Status(503)).await;
+    let discovery = Some(format!("{}/.well-known/openid-configuration", server.address));
+    let found = JwksSettings { oidc_discovery: discovery, jwks_uri: None, issuer: None, ..restless(&server) };
+    let verifier = JwksVerifier::new(found).await.expect("a verifier");
+    let both = Mood::Discovery { issuer: "https://issuer".to_owned(), keys: set(&[&signer]) };
+    server.be(Mood::Late(Duration::from_secs(3), Box::new(both))).await;
+    let begun = Instant::now();
+    assert_eq!(status(&verifier, &signer).await, VerificationStatus::Unavailable);
+    let waited = begun.elapsed();
+    assert!(waited > Duration::from_secs(4) && waited < Duration::from_millis(5900), "{waited:?}");
 }
 
 #[tokio::test]
@@ -216,6 +281,37 @@ async fn keys_of_a_file_wait_for_an_issuer_that_is_still_to_be_discovered() {
     let elsewhere = filed.sign(&claims(json!({ "iss": "https://elsewhere" })));
     let record = verifier.verify(&name("agent-1"), Some(&elsewhere)).await.record;
     assert_eq!(record.status, VerificationStatus::Rejected, "{record:?}");
+}
+
+#[tokio::test]
+async fn a_file_is_read_again_when_it_is_old_and_a_bad_one_takes_nothing_away() {
+    let (first, second, fetched) = (Signer::new("k1"), Signer::new("k2"), Signer::new("k3"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("jwks.json");
+    let server = KeyServer::start(Mood::Body(set(&[&fetched]))).await;
+    for beside_a_server in [false, true] {
+        std::fs::write(&path, set(&[&first])).expect("a file");
+        let jwks_uri = beside_a_server.then(|| format!("{}/keys", server.address));
+        let cache_ttl = Duration::from_millis(300);
+        let filed = JwksSettings { jwks_path: Some(path.clone()), jwks_uri, cache_ttl, ..settings(&server) };
+        let verifier = JwksVerifier::new(filed).await.expect("a verifier");
+        std::fs::write(&path, set(&[&second])).expect("a file");
+        assert_eq!(status(&verifier, &first).await, VerificationStatus::Verified, "it was read a moment ago");
+        tokio::time::sleep(Duration::from_millis(350)).await;
+        assert_eq!(status(&verifier, &second).await, VerificationStatus::Verified, "{beside_a_server}");
+        assert_eq!(status(&verifier, &first).await, VerificationStatus::Rejected, "it is not there any more");
+        for bad in ["no keys", "{\"keys\": []}"] {
+            std::fs::write(&path, bad).expect("a file");
+            tokio::time::sleep(Duration::from_millis(350)).await;
+            assert_eq!(status(&verifier, &second).await, VerificationStatus::Verified, "{bad}");
+        }
+        std::fs::remove_file(&path).expect("no file");
+        tokio::time::sleep(Duration::from_millis(350)).await;
+        assert_eq!(status(&verifier, &second).await, VerificationStatus::Verified, "it is gone");
+        std::fs::write(&path, set(&[&first])).expect("a file");
+        tokio::time::sleep(Duration::from_millis(350)).await;
+        assert_eq!(status(&verifier, &first).await, VerificationStatus::Verified, "it came back");
+    }
 }
 
 #[tokio::test]

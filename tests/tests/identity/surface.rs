@@ -25,7 +25,11 @@ impl Place {
     }
 
     fn start(&self, policy: Option<&str>) -> Server {
-        Server::start_with(&self.0.path().join("docket.db"), &[], |command| {
+        self.start_with(&[], policy)
+    }
+
+    fn start_with(&self, arguments: &[&str], policy: Option<&str>) -> Server {
+        Server::start_with(&self.0.path().join("docket.db"), arguments, |command| {
             if let Some(policy) = policy {
                 command.env("DEGRADED_MODE_POLICY", policy);
             }
@@ -127,6 +131,33 @@ fn a_token_that_names_nobody_proves_nobody() {
     for sub in [json!(null), json!(7), json!(""), json!("x".repeat(500))] {
         let (outcome, moved) = try_out(&server, &actor(Some(signer.sign(&claims(json!({ "sub": sub }))))));
         assert_eq!((outcome.as_str(), &moved["applied"]), ("rejected_by_policy", &json!(false)), "{moved}");
+    }
+}
+
+#[test]
+fn a_blank_proof_is_none() {
+    let signer = Signer::new("k1");
+    let place = Place::new("jwks_path: jwks.json", Some(&set(&[&signer])));
+    for (policy, claimed) in
+        [(None, "success"), (Some("accept-self-reported"), "success"), (Some("reject"), "rejected_by_policy")]
+    {
+        let server = place.start(policy);
+        for blank in ["", " ", "\t "] {
+            let (outcome, moved) = try_out(&server, &actor(Some(blank.to_owned())));
+            assert_eq!(outcome, claimed, "{policy:?} {blank:?}");
+            assert_eq!(moved["applied"], json!(policy != Some("reject")), "{policy:?} {blank:?}: {moved}");
+            if policy != Some("reject") {
+                assert_eq!(moved["verification"]["status"], json!("absent"), "{policy:?} {blank:?}: {moved}");
+            }
+        }
+        drop(server);
+        let native = place.start_with(&["--surface", "docket"], policy);
+        let made = native.ok("plan", json!({ "items": [{ "title": "work" }] }));
+        let start =
+            json!({ "phase": "start", "id": made["trusted"]["items"][0]["key"], "actor": actor(Some(" ".to_owned())) });
+        let begun = native.call("work", start).expect("an answer");
+        assert_eq!(begun.is_error, policy == Some("reject"), "{policy:?}: {begun:?}");
+        assert!(!format!("{begun:?}").contains("not found where actors stand"), "{begun:?}");
     }
 }
 

@@ -5,6 +5,7 @@
 //! the client in every call.
 #![expect(clippy::needless_pass_by_value, reason = "arguments are made on the spot, for the call alone")]
 
+mod actors;
 mod budgets;
 mod checks;
 mod injection;
@@ -13,9 +14,11 @@ mod learning;
 mod list;
 mod people;
 mod reading;
+mod retries;
 mod scopes;
 mod sessions;
 mod signs;
+mod waiting;
 mod working;
 mod writing;
 

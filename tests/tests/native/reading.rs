@@ -1,6 +1,4 @@
-//! `get`, `find` and `wait`.
-
-use std::time::{Duration, Instant};
+//! `get` and `find`.
 
 use serde_json::{Map, Value, json};
 
@@ -239,85 +237,6 @@ fn every_list_finds_what_it_is_for() {
 }
 
 #[test]
-fn waiting_ends_with_the_code_of_what_happened() {
-    let world = World::new();
-    let key = world.plan(json!([{ "title": "x", "status": "ready" }])).remove(0);
-    let at = world.ok("wait", json!({ "id": key, "statuses": ["ready"] }));
-    assert_eq!(at["trusted"]["code"], "ALREADY_AT_STATUS");
-    let begin = Instant::now();
-    let over = world.ok("wait", json!({ "id": key, "timeoutMs": 300 }));
-    assert_eq!(over["trusted"]["code"], "WAIT_TIMEOUT");
-    assert!(
-        begin.elapsed() >= Duration::from_millis(300) && over["trusted"]["items"][0]["status"] == "ready",
-        "{over}"
-    );
-    // What happens between two waits is told by the next.
-    world.ok("edit", json!({ "ids": [key], "patch": { "title": "y" } }));
-    let since = world.ok("wait", json!({ "id": key, "timeoutMs": 5000, "cursor": over["trusted"]["cursor"] }));
-    assert_eq!(since["trusted"]["code"], "CHANGED_SINCE_CURSOR", "{since}");
-    assert_eq!(since["trusted"]["events"][0]["action"], "edited");
-    // What happens while somebody waits is told at once, to another process too.
-    let other = world.another(&[]);
-    let cursor = since["trusted"]["cursor"].clone();
-    std::thread::scope(|scope| {
-        let waiting =
-            scope.spawn(|| other.ok("wait", json!({ "id": key, "statuses": ["in_progress"], "timeoutMs": 20_000 })));
-        std::thread::sleep(Duration::from_millis(300));
-        world.ok("edit", json!({ "ids": [key], "patch": { "title": "z" } }));
-        world.moves(&key, "start");
-        let changed = waiting.join().expect("an answer");
-        assert_eq!(changed["trusted"]["code"], "TASK_CHANGED", "{changed}");
-        assert_eq!(changed["trusted"]["items"][0]["status"], "in_progress");
-    });
-    // Also that there is nothing left to wait for.
-    let doomed = world.item("doomed");
-    std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| other.ok("wait", json!({ "id": doomed, "timeoutMs": 20_000 })));
-        std::thread::sleep(Duration::from_millis(300));
-        let begin = Instant::now();
-        world.ok("remove", json!({ "items": [doomed] }));
-        let deleted = waiting.join().expect("an answer");
-        assert_eq!(deleted["trusted"]["code"], "TASK_DELETED", "{deleted}");
-        assert!(begin.elapsed() < Duration::from_secs(10), "at once: {:?}", begin.elapsed());
-    });
-    world.ok("remove", json!({ "items": [key] }));
-    let gone = world.ok("wait", json!({ "id": key, "timeoutMs": 5000, "cursor": cursor }));
-    assert_eq!(gone["trusted"]["code"], "TASK_DELETED", "{gone}");
-    assert_eq!(world.err("wait", json!({ "id": key }))["code"], "NOT_FOUND");
-    for (arguments, code) in [
-        (json!({ "timeoutMs": -1 }), "INVALID_TIMEOUT"),
-        (json!({ "timeoutMs": 60_001 }), "INVALID_TIMEOUT"),
-        (json!({ "timeoutMs": "soon" }), "INVALID_TIMEOUT"),
-        (json!({ "cursor": "made up" }), "INVALID_PARAMS"),
-        (json!({ "verbs": ["danced"] }), "INVALID_PARAMS"),
-    ] {
-        assert_eq!(world.err("wait", arguments.clone())["code"], code, "{arguments}");
-    }
-}
-
-#[test]
-fn a_filter_is_waited_for_and_no_change_of_it_is_missed() {
-    let world = World::new();
-    let begin = world.ok("wait", json!({ "tags": ["red"], "timeoutMs": 0 }));
-    assert_eq!(begin["trusted"]["code"], "WAIT_TIMEOUT");
-    let mut cursor = begin["trusted"]["cursor"].clone();
-    let (mut made, mut told) = (Vec::new(), Vec::new());
-    for round in 0..5 {
-        world.item("no tag");
-        for n in 0..=round {
-            made.extend(world.plan(json!([{ "title": format!("{round} {n}"), "tags": ["red"] }])));
-        }
-        let changed = world.ok("wait", json!({ "tags": ["red"], "timeoutMs": 5000, "cursor": cursor }));
-        assert_eq!(changed["trusted"]["code"], "CHANGED_SINCE_CURSOR", "{changed}");
-        told.extend(each(&changed["trusted"]["events"], "item"));
-        cursor = changed["trusted"]["cursor"].clone();
-    }
-    assert_eq!(told, made, "each once, in order");
-    let another = world.err("wait", json!({ "tags": ["blue"], "cursor": cursor }));
-    assert_eq!((&another["code"], &another["field"]), (&json!("INVALID_PARAMS"), &json!("cursor")));
-}
-
-#[test]
 fn what_waits_for_people_is_one_list_over_all_projects() {
     let world = World::new();
     world.ok("admin", json!({ "op": "project.create", "slug": "other", "prefix": "OTH" }));
@@ -421,4 +340,65 @@ fn a_status_that_there_is_not_is_a_slip_and_no_empty_list() {
         call["status"] = json!("in_progress");
         assert_eq!(world.ok("find", call)["trusted"]["total"], 0, "nothing stands there, and that is an answer");
     }
+}
+
+/// What a queue cannot do is refused, and not left out.
+#[test]
+fn a_queue_refuses_what_it_does_not_look_at() {
+    let world = World::new();
+    let keys = world.plan(json!([{ "title": "x", "status": "ready" }, { "title": "y", "status": "ready" }]));
+    world.ok("work", json!({ "phase": "start", "id": keys[0], "actor": crate::agent("ann") }));
+    for (argument, value) in
+        [("roles", json!(["queue", "work"])), ("claim", json!("expired")), ("claim", json!("unclaimed"))]
+    {
+        let mut call = json!({ "what": "queue" });
+        call[argument] = value;
+        let refused = world.err("find", call);
+        assert_eq!((&refused["code"], &refused["field"]), (&json!("VALIDATION"), &json!(argument)), "{refused}");
+    }
+    let found = |call: Value| each(&world.ok("find", call)["trusted"]["rows"], "key");
+    assert_eq!(found(json!({ "what": "queue", "roles": ["work"], "claim": "claimed" })), [keys[0].clone()]);
+    assert_eq!(found(json!({ "what": "queue" })), [keys[1].clone()]);
+}
+
+/// What lies behind very many signs of life is told all the same.
+#[test]
+fn activity_is_not_hidden_by_signs_of_life() {
+    let world = World::with(&["--actor", "agent:ann"]);
+    let key = world.plan(json!([{ "title": "x", "status": "ready" }])).remove(0);
+    world.ok("work", json!({ "phase": "start", "id": key }));
+    world.ok("annotate", json!({ "id": key, "comment": "under way" }));
+    let lengths = [60, 120];
+    for beat in 0..250 {
+        world.ok("work", json!({ "phase": "heartbeat", "id": key, "ttlSeconds": lengths[beat % 2] }));
+    }
+    let read = world.ok("get", json!({ "id": key, "profile": "compact", "include": ["activity"] }));
+    let told = each(&read["trusted"]["activity"]["rows"], "action");
+    assert_eq!(told, ["commented", "moved", "claimed", "created"], "{read}");
+}
+
+/// What work like this has taken is looked for among all that was finished lately, and not among some of it.
+#[test]
+fn an_estimate_is_of_work_like_this_however_much_else_was_finished_since() {
+    let world = World::new();
+    let finish = |items: Vec<Value>| {
+        let keys = world.plan(json!(items));
+        for to in ["start", "complete"] {
+            let moves: Vec<Value> = keys.iter().map(|key| json!({ "id": key, "to": to })).collect();
+            for part in moves.chunks(100) {
+                world.ok("advance", json!({ "moves": part, "atomic": true }));
+            }
+        }
+    };
+    let item = |tag: &str| json!({ "title": tag, "status": "ready", "tags": [tag] });
+    finish(vec![item("rare")]);
+    for _ in 0..3 {
+        finish(vec![item("common"); 200]);
+    }
+    let sample = |tag: &str| {
+        let estimate = world.ok("find", json!({ "what": "estimate", "tags": [tag] }))["trusted"]["estimate"].clone();
+        estimate["sample"].as_u64().expect("a number")
+    };
+    assert_eq!(sample("rare"), 1);
+    assert!(sample("common") >= 200);
 }

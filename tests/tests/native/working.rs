@@ -123,6 +123,46 @@ fn whoever_takes_work_up_is_told_what_was_said_last() {
     assert!(text(&comments[0]["body"]).len() <= 600 && packet["trusted"]["commentsCut"].is_string(), "{packet}");
 }
 
+/// What work is looked for goes with no name: it is refused, and not dropped.
+#[test]
+fn a_start_by_name_refuses_what_it_does_not_read() {
+    let world = World::new();
+    let keys = world.plan(json!([{ "title": "up", "children": [{ "title": "x", "status": "ready" }] }]));
+    for (argument, value) in [
+        ("under", json!(keys[0])),
+        ("tags", json!(["red"])),
+        ("type", json!("bug")),
+        ("capabilities", json!(["gpu"])),
+        ("waitMs", json!(1000)),
+    ] {
+        let mut call = json!({ "phase": "start", "id": keys[1], "actor": agent("ann") });
+        call[argument] = value;
+        let refused = world.err("work", call);
+        assert_eq!((&refused["code"], &refused["field"]), (&json!("VALIDATION"), &json!(argument)), "{refused}");
+    }
+    assert_eq!(world.status(&keys[1]), "ready", "nothing was begun");
+    let call = json!({ "phase": "start", "id": keys[1], "project": "default", "ttlSeconds": 60, "runtime": {},
+        "knowledge": true, "parentContext": "none", "actor": agent("ann"), "requestId": "r" });
+    assert_eq!(world.ok("work", call)["trusted"]["key"], json!(keys[1]), "the rest goes with it");
+}
+
+/// The answer that is retried may be the one that was lost, and the parent's texts with it.
+#[test]
+fn a_retried_start_tells_of_the_parent_again() {
+    let world = World::new();
+    world.plan(json!([{ "title": "up", "status": "braindump", "description": "all of it", "children": [
+        { "title": "x", "status": "ready" }, { "title": "y", "status": "ready" },
+    ] }]));
+    let start = |request: &str| {
+        let packet = world.ok("work", json!({ "phase": "start", "actor": agent("ann"), "requestId": request }));
+        packet["untrusted"]["parent"]["description"].clone()
+    };
+    assert_eq!(start("one"), "all of it");
+    assert_eq!(start("one"), "all of it", "the same request");
+    assert_eq!(start("two"), Value::Null, "another is told in short");
+    assert_eq!(start("two"), Value::Null, "however often it comes");
+}
+
 #[test]
 fn a_retried_start_gives_the_same_item() {
     let world = World::new();

@@ -83,6 +83,7 @@ pub(super) fn questions(stage: &mut Real, dice: &mut Dice) -> Vec<String> {
                 edges: EdgeReach::Shown,
                 notes: NoteReach::Heads,
                 waits: true,
+                gives_way: true,
                 component: false,
                 briefs: true,
                 questions: true,
@@ -97,8 +98,10 @@ pub(super) fn questions(stage: &mut Real, dice: &mut Dice) -> Vec<String> {
                     let mut waits = seen.waits.unwrap_or_default();
                     waits.edges.sort_by_key(|edge| (edge.from, edge.to));
                     waits.children.sort_unstable();
+                    let mut ways = seen.gives_way.unwrap_or_default();
+                    ways.pairs.sort_unstable();
                     let said = (seen.briefs, seen.questions, seen.comments, seen.links, seen.sessions);
-                    (seen.items, seen.open_children, seen.subtree, seen.edges, seen.note_heads, waits, said)
+                    (seen.items, seen.open_children, seen.subtree, seen.edges, seen.note_heads, (waits, ways), said)
                 })
             })
         }

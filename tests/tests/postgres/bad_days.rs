@@ -1,8 +1,10 @@
 //! Bad days of a server's database, as callers over HTTP meet them: each is answered with "come again", and nothing is
 //! half done.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use docket_tests::mcp::{Answer, Server};
 use docket_tests::own_postgres::{OwnServer, signal};
 use docket_tests::postgres::Database;
 use docket_tests::web::{Reply, Web};
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 struct Desk {
     web: Web,
     database: Database,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Desk {
@@ -24,7 +26,7 @@ impl Desk {
         let folder = tempfile::tempdir().expect("a folder");
         let mark = if database.url().contains('?') { '&' } else { '?' };
         let url = if option.is_empty() { database.url() } else { format!("{}{mark}{option}", database.url()) };
-        Self { web: Web::serving(&url, folder.path(), |_| {}), database, _folder: folder }
+        Self { web: Web::serving(&url, folder.path(), |_| {}), database, folder }
     }
 
     /// Makes an item under a name that may be given again.
@@ -44,6 +46,37 @@ impl Desk {
 
     fn total(&self) -> Value {
         self.web.get("/items").with(200)["total"].clone()
+    }
+}
+
+/// Says that it is over however a test ends.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Processes of the database server that have stopped, and go on when this is dropped.
+struct Asleep(Vec<u32>);
+
+impl Asleep {
+    /// All that serve a program on this database.
+    fn all_of(database: &Database) -> Self {
+        let processes = database.ask(
+            "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE datname = current_database() \
+             AND application_name = 'docket' AND pid <> pg_backend_pid()",
+        );
+        let asleep = Self(processes.split(' ').map(|process| process.parse().expect("a process")).collect());
+        asleep.0.iter().for_each(|process| signal("STOP", *process));
+        asleep
+    }
+}
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|process| signal("CONT", *process));
     }
 }
 
@@ -95,15 +128,17 @@ fn deadlocks_and_races_are_tried_again_and_then_put_off() {
     let desk = Desk::new();
     desk.database.run("CREATE SEQUENCE tries");
     for code in ["40P01", "40001"] {
-        // Sequences do not go back with their transactions: the first two tries fail.
+        // Sequences do not go back with their transactions: the first three tries fail.
         desk.database.run("ALTER SEQUENCE tries RESTART");
         desk.whenever(&format!(
-            "IF nextval('tries') <= 2 THEN RAISE EXCEPTION 'a race' USING ERRCODE = '{code}'; END IF;"
+            "IF nextval('tries') <= 3 THEN RAISE EXCEPTION 'a race' USING ERRCODE = '{code}'; END IF;"
         ));
         desk.make(&format!("in the end {code}")).with(201);
-        assert_eq!(desk.database.ask("SELECT last_value::text FROM tries"), "3", "{code}");
-        desk.whenever(&format!("RAISE EXCEPTION 'a race' USING ERRCODE = '{code}';"));
+        assert_eq!(desk.database.ask("SELECT last_value::text FROM tries"), "4", "{code}");
+        desk.database.run("ALTER SEQUENCE tries RESTART");
+        desk.whenever(&format!("PERFORM nextval('tries'); RAISE EXCEPTION 'a race' USING ERRCODE = '{code}';"));
         must_come_again(&desk.make(&format!("never {code}")));
+        assert_eq!(desk.database.ask("SELECT last_value::text FROM tries"), "4", "once, and three times again: {code}");
         desk.whenever("");
     }
     assert_eq!(desk.total(), json!(2));
@@ -151,6 +186,152 @@ fn readers_over_capacity_are_turned_away_at_once() {
     assert_eq!(desk.total(), json!(1));
 }
 
+/// The same of tools of another system, in its words.
+#[test]
+fn readers_over_capacity_are_told_when_to_come_again_by_tools_too() {
+    let desk = Desk::new();
+    desk.make("one").with(201);
+    let server = Server::try_start_on(&desk.database.url(), desk.folder.path(), &[], |_| {}).expect("it starts");
+    let url = desk.database.url();
+    let holder = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let hold = "BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2); COMMIT";
+        runtime.block_on(docket_store_postgres::testing::run(&url, hold)).expect("it slept");
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    let search = json!({ "name": "query_items", "arguments": { "operation": "search" } });
+    let asked: Vec<_> = (0..20).map(|_| server.ask("tools/call", search.clone()).1).collect();
+    let answers: Vec<Answer> = asked
+        .into_iter()
+        .map(|one| Answer::read("query_items", &one.recv_timeout(Duration::from_secs(20)).expect("an answer")))
+        .collect();
+    holder.join().expect("the holder");
+    let (shed, served): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(|answer| answer.is_error);
+    assert!(shed.len() >= 10 && !served.is_empty(), "{} shed, {} served", shed.len(), served.len());
+    for answer in shed {
+        let error = &answer.content["error"];
+        assert_eq!(
+            (&error["kind"], &error["code"], &error["retryAfterMs"]),
+            (&json!("shedding"), &json!("DATABASE_ERROR"), &json!(250)),
+            "{error}"
+        );
+        assert!(error.get("contendedItemId").is_none(), "{error}");
+    }
+}
+
+/// A database that went away while many asked looks like one that has much to do, but not for long: connections are taken by those who
+/// wait for its answer in vain, and whether it is there cannot even be asked.
+#[test]
+fn a_database_that_is_silent_while_many_ask_is_not_taken_for_busy() {
+    let desk = Desk::new();
+    desk.make("one").with(201);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let ends = Over(&over);
+        for _ in 0..16 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    desk.web.get("/items");
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        desk.web.readyz_says(200);
+        let asleep = Asleep::all_of(&desk.database);
+        let silent = Instant::now();
+        let mut said = Vec::new();
+        while said.last() != Some(&503) {
+            assert!(silent.elapsed() < Duration::from_secs(10), "it is taken for busy");
+            said.push(desk.web.to("GET", "/readyz", &[], None).status);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        // As long as it may only be busy it is: all would come to the others.
+        assert!(silent.elapsed() > Duration::from_secs(2) && said[0] == 200, "{said:?} within {:?}", silent.elapsed());
+        drop(asleep);
+        let awake = Instant::now();
+        while desk.web.to("GET", "/readyz", &[], None).status != 200 {
+            assert!(awake.elapsed() < Duration::from_secs(10), "it does not come back");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        drop(ends);
+    });
+    assert_eq!(desk.total(), json!(1));
+}
+
+/// That others write before oneself is no reason to be turned away, as long as one comes to one's turn soon.
+#[test]
+fn writers_who_take_turns_all_get_one() {
+    let desk = Desk::on(Database::new(), "docket_connections=2");
+    // Before the first has its connection, none is given back.
+    desk.make("first").with(201);
+    desk.whenever("PERFORM pg_sleep(0.02);");
+    std::thread::scope(|scope| {
+        let desk = &desk;
+        let writers: Vec<_> =
+            (0..30).map(|number| scope.spawn(move || desk.make(&format!("writer {number}")))).collect();
+        for writer in writers {
+            writer.join().expect("an answer").with(201);
+        }
+    });
+    assert_eq!(desk.total(), json!(31));
+}
+
+/// Another process is at work alone, as one that imports is: those who wait for that are no reason to send others away.
+#[test]
+fn writers_whom_another_process_keeps_waiting_all_get_their_turn() {
+    let desk = Desk::on(Database::new(), "docket_connections=2");
+    desk.make("first").with(201);
+    let url = desk.database.url();
+    let holder = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let hold = "BEGIN; SELECT pg_advisory_xact_lock((53440::bigint << 48)); SELECT pg_sleep(2); COMMIT";
+        runtime.block_on(docket_store_postgres::testing::run(&url, hold)).expect("it slept");
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    std::thread::scope(|scope| {
+        let desk = &desk;
+        let writers: Vec<_> =
+            (0..8).map(|number| scope.spawn(move || desk.make(&format!("writer {number}")))).collect();
+        for writer in writers {
+            writer.join().expect("an answer").with(201);
+        }
+    });
+    holder.join().expect("the holder");
+    assert_eq!(desk.total(), json!(9));
+}
+
+/// Where it would take too long they are told so at once, though the line moves.
+#[test]
+fn writers_who_would_wait_too_long_are_turned_away_soon() {
+    let desk = Desk::on(Database::new(), "docket_connections=2");
+    desk.make("first").with(201);
+    desk.whenever("PERFORM pg_sleep(0.1);");
+    let answers: Vec<(Reply, Duration)> = std::thread::scope(|scope| {
+        let desk = &desk;
+        let writers: Vec<_> = (0..120)
+            .map(|number| {
+                scope.spawn(move || {
+                    let begun = Instant::now();
+                    (desk.make(&format!("writer {number}")), begun.elapsed())
+                })
+            })
+            .collect();
+        writers.into_iter().map(|writer| writer.join().expect("an answer")).collect()
+    });
+    let (made, shed): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(reply, _)| reply.status == 201);
+    assert!(made.len() >= 20 && shed.len() >= 40, "{} were made and {} turned away", made.len(), shed.len());
+    let mut after: Vec<Duration> = shed.iter().map(|(_, took)| *took).collect();
+    after.sort_unstable();
+    // At the beginning it is not known yet how quickly the line moves.
+    let (half, last) = (after[after.len() / 2], after[after.len() - 1]);
+    assert!(half < Duration::from_millis(600) && last < Duration::from_millis(1500), "turned away after {after:?}");
+    for (reply, _) in &shed {
+        assert_eq!(reply.error(503)["kind"], json!("shedding"));
+    }
+    desk.whenever("");
+    assert_eq!(desk.total(), json!(made.len() + 1));
+}
+
 /// Writes that find no connection are turned away as soon; one that waits for a row that somebody holds is put off.
 #[test]
 fn writers_over_capacity_are_turned_away_at_once() {
@@ -187,20 +368,19 @@ fn a_restart_is_a_gap_and_nothing_more() {
     server.run("CREATE DATABASE work TEMPLATE template0 ENCODING 'UTF8'");
     let folder = tempfile::tempdir().expect("a folder");
     let web = Web::serving(&server.url("work"), folder.path(), |_| {});
-    let ready = || web.to("GET", "/readyz", &[], None).status;
     let make = |name: &str| {
         let body = json!({ "title": name }).to_string();
         web.send("POST", "/items", &[("idempotency-key", name)], Some(body.as_bytes()))
     };
     make("before").with(201);
-    assert_eq!(ready(), 200);
+    web.readyz_says(200);
     server.stop();
-    assert_eq!(ready(), 503);
+    web.readyz_says(503);
     must_come_again(&make("after"));
     must_come_again(&web.get("/items"));
     assert_eq!(web.to("GET", "/healthz", &[], None).status, 200, "the process is there all the same");
     server.start_again();
-    assert_eq!(ready(), 200);
+    web.readyz_says(200);
     make("after").with(201);
     make("after").with(201);
     assert_eq!(web.get("/items").with(200)["total"], json!(2));
@@ -209,7 +389,7 @@ fn a_restart_is_a_gap_and_nothing_more() {
     server.ask("SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity WHERE datname = 'work'");
     must_come_again(&make("not now"));
     assert_eq!(make("not now").reason(503), "store_read_only");
-    assert_eq!(ready(), 503);
+    web.readyz_says(503);
     web.get("/items").with(200);
 }
 

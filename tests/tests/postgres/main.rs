@@ -3,8 +3,11 @@
 mod absent;
 mod bad_days;
 mod crowd;
+mod held_up;
 mod opening;
 mod outage;
 mod pages;
 mod plans;
+mod silence;
+mod standby;
 mod tls;

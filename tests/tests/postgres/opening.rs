@@ -3,8 +3,9 @@
 use docket_core::model::Inbox;
 use docket_core::store::{Filter, KeyReach, Scope, Store, StoreError};
 use docket_store_postgres::{PostgresOptions, PostgresStore};
-use docket_tests::postgres::Database;
-use docket_tests::web::command_on;
+use docket_tests::postgres::{Database, NEEDED, grant};
+use docket_tests::web::{Web, command_on};
+use serde_json::json;
 
 /// What a database is made of, as one text.
 const SCHEMA: &str = "SELECT (SELECT string_agg(concat_ws(' ', table_name, column_name, data_type, is_nullable, \
@@ -146,58 +147,86 @@ async fn what_an_operator_must_mend_is_said() {
     let name = lost.ask("SELECT current_database()");
     lost.run(&format!("ALTER DATABASE {name} SET search_path = nowhere"));
     must_say(&refusal(&lost.url(), true).await, &["search_path", "CREATE SCHEMA"]);
+    must_say(&refusal(&lost.url_for("nobody_we_know"), false).await, &["nobody_we_know", "pg_hba.conf"]);
+    let nowhere = lost.url().replace("docket_test_", "no_such_");
+    must_say(&refusal(&nowhere, true).await, &["CREATE DATABASE"]);
+    let away = refusal("postgres://docket@127.0.0.1:1/docket", true).await;
+    assert!(matches!(&away, StoreError::Away(said) if said.contains("127.0.0.1:1")), "{away:?}");
+}
+
+/// A role that may do some things and not others: told at the start, and not at the first call that needs it.
+#[tokio::test]
+async fn every_privilege_that_is_missing_is_said() {
     let database = Database::new();
     let role = format!("guest_{}", uuid::Uuid::new_v4().simple());
     database.run(&format!("CREATE ROLE {role} LOGIN"));
-    must_say(&refusal(&database.url_for(&role), false).await, &[&role, "GRANT"]);
-    database
-        .run(&format!("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}; GRANT SELECT ON events_seq TO {role}"));
-    must_say(&refusal(&database.url_for(&role), false).await, &[&role, "not write"]);
-    let options = PostgresOptions::parse(&database.url_for(&role)).expect("an address").read_only(true);
-    let store = PostgresStore::open(options).await.expect("to read, it may");
+    let url = database.url_for(&role);
+    let reading = || PostgresOptions::parse(&url).expect("an address").read_only(true);
+    must_say(&refusal(&url, false).await, &[&role, "GRANT"]);
+    database.run(&grant(&role, false));
+    must_say(&refusal(&url, false).await, &[&role, "not write", "INSERT on projects"]);
+    let store = PostgresStore::open(reading()).await.expect("to read, it may");
     assert_eq!(store.projects().await.expect("projects"), []);
     store.close().await;
-    // The table of keys as the others: whoever may not read or write it is told so here, and not at the first key.
-    database.run(&format!("REVOKE SELECT ON api_keys FROM {role}"));
-    let options = PostgresOptions::parse(&database.url_for(&role)).expect("an address").read_only(true);
-    must_say(&PostgresStore::open(options).await.expect_err("no keys"), &[&role, "may not read"]);
-    database.run(&format!(
-        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}; GRANT ALL ON events_seq TO {role}; \
-         REVOKE UPDATE ON api_keys FROM {role}"
-    ));
-    must_say(&refusal(&database.url_for(&role), false).await, &[&role, "not write"]);
-    database.run(&format!("GRANT UPDATE ON api_keys TO {role}"));
-    open(&database.url_for(&role), false).await.expect("all that is needed").close().await;
-    for (privilege, table) in [
-        ("SELECT", "briefs"),
-        ("UPDATE", "briefs"),
-        ("INSERT", "questions"),
-        ("INSERT", "comments"),
-        ("DELETE", "links"),
-        ("UPDATE", "sessions"),
-        ("SELECT", "runs"),
-        ("INSERT", "runs"),
-        ("UPDATE", "runs"),
-        ("SELECT", "knowledge"),
-        ("UPDATE", "knowledge"),
-        ("DELETE", "knowledge_words"),
-        ("INSERT", "knowledge_links"),
-        ("INSERT", "knowledge_vectors"),
-        ("UPDATE", "knowledge_counts"),
-    ] {
-        database.run(&format!("REVOKE {privilege} ON {table} FROM {role}"));
-        let said = if privilege == "SELECT" { "may not read" } else { "not write" };
-        must_say(&refusal(&database.url_for(&role), false).await, &[&role, said]);
-        database.run(&format!("GRANT {privilege} ON {table} TO {role}"));
+    database.run(&grant(&role, true));
+    open(&url, false).await.expect("all that is needed").close().await;
+    for (table, written) in NEEDED {
+        database.run(&format!("REVOKE SELECT ON {table} FROM {role}"));
+        // Without this one it is not even known how old the tables are.
+        let said = if table == "docket" { "permission denied" } else { "may not read" };
+        must_say(&refusal(&url, false).await, &[&role, said, table, "GRANT"]);
+        must_say(&PostgresStore::open(reading()).await.expect_err("one is missing"), &[&role, said, table, "GRANT"]);
+        database.run(&format!("GRANT SELECT ON {table} TO {role}"));
+        for privilege in written.split(", ").filter(|privilege| !privilege.is_empty()) {
+            database.run(&format!("REVOKE {privilege} ON {table} FROM {role}"));
+            must_say(&refusal(&url, false).await, &[&role, "not write", &format!("{privilege} on {table}"), "GRANT"]);
+            PostgresStore::open(reading()).await.expect("it is not needed to read").close().await;
+            database.run(&format!("GRANT {privilege} ON {table} TO {role}"));
+        }
     }
+    for (taken, given, said) in [
+        ("SELECT ON events_seq FROM", "SELECT ON events_seq TO", "SELECT on events_seq"),
+        ("USAGE ON events_seq FROM", "USAGE ON events_seq TO", "USAGE on events_seq"),
+        ("EXECUTE ON FUNCTION docket_head FROM", "EXECUTE ON FUNCTION docket_head TO", "docket_head"),
+        ("EXECUTE ON FUNCTION docket_announce FROM", "EXECUTE ON FUNCTION docket_announce TO", "docket_announce"),
+    ] {
+        // Everybody may call functions unless somebody has said otherwise.
+        database.run(&format!("REVOKE {taken} {role}, PUBLIC"));
+        must_say(&refusal(&url, false).await, &[&role, said, "GRANT"]);
+        database.run(&format!("GRANT {given} {role}"));
+        open(&url, false).await.expect("given back").close().await;
+    }
+    let all = "SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relkind = 'r' \
+               AND relnamespace = current_schema()::regnamespace";
+    let mut known: Vec<&str> = NEEDED.iter().map(|(table, _)| *table).collect();
+    known.sort_unstable();
+    assert_eq!(database.ask(all), known.join(" "), "a table of which nobody says what is needed there");
     let empty = Database::empty();
     must_say(&refusal(&empty.url_for(&role), true).await, &[&role, "GRANT"]);
-    must_say(&refusal(&database.url_for("nobody_we_know"), false).await, &["nobody_we_know", "pg_hba.conf"]);
-    let nowhere = database.url().replace("docket_test_", "no_such_");
-    must_say(&refusal(&nowhere, true).await, &["CREATE DATABASE"]);
-    database
-        .run(&format!("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}; REVOKE ALL ON events_seq FROM {role}"));
-    database.run(&format!("DROP ROLE {role}"));
-    let away = refusal("postgres://docket@127.0.0.1:1/docket", true).await;
-    assert!(matches!(&away, StoreError::Away(said) if said.contains("127.0.0.1:1")), "{away:?}");
+    database.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+}
+
+/// One that is taken away while a server runs is told as what it is: nothing that comes again would help.
+#[test]
+fn a_privilege_that_is_taken_away_later_is_said_for_good() {
+    let database = Database::new();
+    let role = format!("guest_{}", uuid::Uuid::new_v4().simple());
+    database.run(&format!("CREATE ROLE {role} LOGIN; {}", grant(&role, true)));
+    let folder = tempfile::tempdir().expect("a folder");
+    let web = Web::serving(&database.url_for(&role), folder.path(), |_| {});
+    let item = web.item("One");
+    let comment = || web.post(&format!("/items/{item}/comments"), &json!({ "comment": "words" }));
+    comment().with(201);
+    database.run(&format!("REVOKE INSERT ON comments FROM {role}"));
+    let refused = comment();
+    let error = refused.error(503);
+    assert_eq!((&error["kind"], &error["reason"]), (&json!("permanent"), &json!("not_configured")), "{error}");
+    let said = error["message"].as_str().expect("a message");
+    assert!(said.contains("GRANT") && !said.contains(&role) && !said.contains("comments"), "{said}");
+    let out = command_on(&database.url_for(&role), folder.path()).args(["comment", &item, "words"]).output();
+    assert_eq!(out.expect("it runs").status.code(), Some(3), "a command does not even begin");
+    database.run(&format!("GRANT INSERT ON comments TO {role}"));
+    comment().with(201);
+    drop(web);
+    database.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
 }

@@ -165,6 +165,7 @@ async fn ask(what: &str, engine: &Engine, project: ProjectId, ids: &[ItemId]) ->
                 edges: EdgeReach::Shown,
                 notes: NoteReach::Heads,
                 waits: true,
+                gives_way: true,
                 component: true,
                 briefs: true,
                 questions: true,
@@ -183,6 +184,7 @@ async fn ask(what: &str, engine: &Engine, project: ProjectId, ids: &[ItemId]) ->
             engine.next(&NextQuery { under: Some(ItemRef::Id(ids[6])), ..next(&here) }, None).await.map(drop)
         }
         "why" => engine.why(&here, &item).await.map(drop),
+        "overview" => engine.overview(&here, 50, true).await.map(drop),
         "overview of one" => engine.overview_of(&here, &ItemRef::Id(ids[6])).await.map(drop),
         "dependencies" => engine.dependencies(&here, &item, true).await.map(drop),
         "health" => engine.health(&here).await.map(drop),
@@ -348,7 +350,7 @@ fn ask_about(project: ProjectRef, item: ItemRef) -> Ask {
     Ask { project, item, text: Text::parse("which?").expect("a text"), options: vec![], fence: None }
 }
 
-const HOT: [&str; 45] = [
+const HOT: [&str; 46] = [
     "context",
     "by key",
     "by prefix",
@@ -359,6 +361,7 @@ const HOT: [&str; 45] = [
     "next",
     "next below",
     "why",
+    "overview",
     "overview of one",
     "dependencies",
     "health",

@@ -25,6 +25,8 @@ mod scopes_forest;
 mod scopes_over_http;
 mod scopes_requests;
 mod scopes_tools;
+mod stale_holders_by_tool;
+mod stale_holders_on_the_command_line;
 mod stale_holders_over_http;
 mod stale_holders_write_nothing;
 mod state_and_record_are_one;

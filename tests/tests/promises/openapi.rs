@@ -26,14 +26,12 @@ impl Document {
 
     /// Those that take the fence of a claim, in the address or anywhere in the body.
     pub(crate) fn taking_a_fence(&self) -> BTreeSet<Operation> {
-        self.those(|operation| {
-            self.has_parameter(operation, "fence") || self.says_fence(&operation["requestBody"], &[])
-        })
+        self.those(|operation| has_parameter(operation, "fence") || self.says_fence(&operation["requestBody"], &[]))
     }
 
     /// Those that take a name for the request, so that it can be sent again.
     pub(crate) fn retried(&self) -> BTreeSet<Operation> {
-        self.those(|operation| self.has_parameter(operation, "Idempotency-Key"))
+        self.those(|operation| has_parameter(operation, "Idempotency-Key"))
     }
 
     /// The operation that a request means: where several fit, /knowledge/search is no entry.
@@ -51,11 +49,6 @@ impl Document {
             found.extend(methods.map(|method| (method.to_uppercase(), path.clone())));
         }
         found
-    }
-
-    fn has_parameter(&self, operation: &Value, name: &str) -> bool {
-        let parameters = operation["parameters"].as_array().into_iter().flatten();
-        parameters.into_iter().any(|parameter| parameter["name"] == name)
     }
 
     /// Whether a schema has a field of this name, itself or in one that it refers to; `above` are those it was reached by.
@@ -81,4 +74,9 @@ fn fits(template: &str, path: &str) -> bool {
     let (wanted, given): (Vec<&str>, Vec<&str>) = (template.split('/').collect(), path.split('/').collect());
     wanted.len() == given.len()
         && wanted.iter().zip(&given).all(|(wanted, given)| wanted.starts_with('{') || wanted == given)
+}
+
+fn has_parameter(operation: &Value, name: &str) -> bool {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    parameters.into_iter().any(|parameter| parameter["name"] == name)
 }

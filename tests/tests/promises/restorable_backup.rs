@@ -64,6 +64,6 @@ fn a_backup_taken_under_load_restores() {
 #[test]
 fn and_a_copy_without_its_log_would_be_seen() {
     must_fail_with(&["it does not open", "lost:", "the file is damaged", "rebuilt from events"], || {
-        experiment(plain_copy, 4)
+        experiment(plain_copy, 4);
     });
 }

@@ -19,6 +19,9 @@ const COPIES: usize = 4;
 /// After so many operations a server is killed.
 const KILL_EVERY: usize = 8;
 
+/// The version of an item that was made and then given its checks.
+const WITH_CHECKS: u64 = 2;
+
 /// How long an answer may take, with all tries.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -38,7 +41,7 @@ fn on_items() -> Vec<Operation> {
         ("DELETE", "/items/BRIEFED/brief", Value::Null),
         ("PUT", "/items/ITEM/checks", manual.clone()),
         ("POST", "/items/ITEM/checks", manual),
-        ("POST", "/items/WRITTEN/checks/approve", json!({})),
+        ("POST", "/items/WRITTEN/checks/approve", json!({ "version": WITH_CHECKS })),
         ("POST", "/items/APPROVED/checks/run", json!({})),
         ("POST", "/items/MANUAL/checks/0/attest", json!({ "passed": true })),
         ("PUT", "/items/ITEM/claim", json!({})),
@@ -130,8 +133,9 @@ impl Replicas<'_> {
         loop {
             let address = self.webs[at % 2].address;
             let reply = web::ask(address, method, &format!("/api/v1{path}"), &headers, body);
-            let transient = |reply: &Reply| reply.status >= 400 && reply.json()["error"]["kind"] == json!("transient");
-            match reply.filter(|reply| !transient(reply)) {
+            // What is put off or turned away was not done.
+            let undone = |reply: &Reply| reply.status >= 400 && reply.json()["error"]["kind"] != json!("permanent");
+            match reply.filter(|reply| !undone(reply)) {
                 Some(reply) => return reply,
                 None => std::thread::sleep(Duration::from_millis(20)),
             }
@@ -194,7 +198,7 @@ impl Replicas<'_> {
             }
             "APPROVED" => {
                 self.made("PUT", &own("checks"), &written, &by_ann);
-                self.made("POST", &own("checks/approve"), &json!({}), &[]);
+                self.made("POST", &own("checks/approve"), &json!({ "version": WITH_CHECKS }), &[]);
             }
             "RUN" => {
                 let item = self.make("APPROVED");
@@ -301,8 +305,8 @@ fn check_answers(what: &str, replies: &[Reply]) {
             replies.iter().map(told).collect::<Vec<_>>()
         );
         for reply in late {
-            assert_eq!(reply.reason(409), "request_id_reused", "{what}");
-            let said = reply.error(409)["message"].to_string();
+            assert_eq!(reply.reason(422), "request_id_reused", "{what}");
+            let said = reply.error(422)["message"].to_string();
             assert!(said.contains("was answered before"), "{what} is told that it is another request: {said}");
         }
         return;

@@ -27,6 +27,8 @@ struct Asker {
     /// Whether the key is for one item.
     one_item: bool,
     bearer: String,
+    /// Whom its key makes it.
+    actor: String,
     own: Theirs,
 }
 
@@ -34,7 +36,7 @@ impl Asker {
     fn new(place: &Place, profile: Profile, one_item: bool) -> Self {
         let name = format!("{profile}{}", if one_item { "-of-one" } else { "" });
         let own = fill(place, "mine", &format!("plain-{name}"), &format!("agent:{name}"));
-        Self { name, profile, one_item, bearer: String::new(), own }
+        Self { name, profile, one_item, bearer: String::new(), actor: String::new(), own }
     }
 
     /// Gets its key; from now on nobody is served without one.
@@ -43,6 +45,7 @@ impl Asker {
         let words = ["key", "create", "--profile", self.profile.as_str(), "--name", &self.name];
         let made = run(place, &[&words[..], &limit[..]].concat());
         self.bearer = format!("Bearer {}", made["secret"].as_str().expect("a secret"));
+        self.actor = format!("key:{}:{}", self.name, &made["key"]["id"].as_str().expect("an id")[28..]);
         self
     }
 
@@ -54,7 +57,8 @@ impl Asker {
 
     /// What a call says, with these names for the words of its arguments.
     fn ask(&self, web: &Web, surface: &str, call: &Call, name: impl Fn(&str, &'static str) -> String) -> String {
-        let mut text = call.arguments.to_string().replace("OWN", &self.own.item).replace("REQUEST", &request());
+        let text = call.arguments.to_string().replace("OWN", &self.own.item);
+        let mut text = text.replace("REQUEST", &request()).replace("ACTOR", &self.actor);
         for (word, nobodys) in WORDS {
             text = text.replace(word, &name(word, nobodys));
         }

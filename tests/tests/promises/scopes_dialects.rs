@@ -41,7 +41,9 @@ pub(crate) fn task_orchestrator() -> Surface {
             "modifiedBefore",
             "roleChangedAfter",
             "roleChangedBefore",
+            "cursor",
             "depth",
+            "fence",
             "limit",
             "offset",
             "priority",
@@ -119,10 +121,14 @@ fn orchestrator_edges() -> Vec<Call> {
         create(json!({ "operation": "create", "dependencies": between("TASK", "OWN") })),
         create(json!({ "operation": "create", "dependencies": between("OWN", "TASK") })),
         create(json!({ "operation": "create", "pattern": "linear", "itemIds": ["OWN", "TASK"] })),
+        create(
+            json!({ "operation": "create", "pattern": "linear", "itemIds": ["OWN", "TASK"], "fence": 1, "fenceOf": "TASK" }),
+        ),
         create(json!({ "operation": "create", "pattern": "fan-out", "source": "TASK", "targets": ["OWN"] })),
         create(json!({ "operation": "create", "pattern": "fan-in", "sources": ["OWN"], "target": "TASK" })),
         delete(json!({ "operation": "delete", "id": "EDGE" })),
         delete(json!({ "operation": "delete", "fromItemId": "OWN", "toItemId": "TASK" })),
+        delete(json!({ "operation": "delete", "fromItemId": "OWN", "toItemId": "OWN", "fence": 1, "fenceOf": "TASK" })),
         delete(json!({ "operation": "delete", "fromItemId": "TASK", "deleteAll": true })),
     ]
 }
@@ -156,7 +162,7 @@ pub(crate) fn cairn() -> Surface {
             plan("create", json!({ "title": "x", "deps": ["TASK"] })),
             write("claim", json!({ "id": "TASK" })),
             write("note", json!({ "id": "TASK", "text": "b" })),
-            write("begin", json!({ "task": "TASK", "expected_actor": "agent:nobody", "idempotency_key": "REQUEST" })),
+            write("begin", json!({ "task": "TASK", "expected_actor": "ACTOR", "idempotency_key": "REQUEST" })),
             write("heartbeat", json!({ "session": "SESSION", "progress": "b" })),
             write("run_checks", json!({ "id": "TASK", "only": [0] })),
             write("transition", json!({ "id": "TASK", "to": "in-progress" })),

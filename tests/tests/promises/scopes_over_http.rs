@@ -69,7 +69,8 @@ pub(crate) fn fill(place: &Place, project: &str, word: &str, who: &str) -> Their
     within(&["note", "set", &other, "remark", word]);
     within(&["brief", "set", &other, "--objective", word, "--criterion", word]);
     within(&["comment", &other, word]);
-    within(&["check", "add", &other, word, "--cmd", word]);
+    // What a person asked for a worker could not take away.
+    within(&["--actor", who, "check", "add", &other, word, "--cmd", word]);
     within(&["item", "edit", &other, "--attention", word]);
     let attempted = make(place, project, &format!("{word} attempted"));
     within(&["check", "add", &attempted, word, "--cmd", "true"]);

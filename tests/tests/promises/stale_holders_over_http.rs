@@ -2,20 +2,21 @@
 
 use serde_json::{Value, json};
 
-use crate::fleet::{Place, actor, call_over_http};
+use crate::fleet::Place;
 use crate::openapi::Document;
 use crate::stale_holders_write_nothing::lost;
 
 /// An item and what is around it.
 pub(crate) struct Target {
-    item: String,
-    other: String,
-    edge: String,
-    link: String,
+    pub(crate) item: String,
+    pub(crate) other: String,
+    pub(crate) edge: String,
+    pub(crate) link: String,
+    pub(crate) note: String,
 }
 
 impl Target {
-    /// Gives an item a criterion, an edge and a link, so that there is something for each operation to change.
+    /// Gives an item a criterion, an edge, a link and a note, so that there is something for each operation to change.
     pub(crate) fn prepare(place: &Place, item: &str, other: &str) -> Self {
         let web = place.web();
         let brief = json!({ "acceptanceCriteria": ["it works"] });
@@ -23,8 +24,16 @@ impl Target {
         let edge = web.post("/edges", &json!({ "from": item, "to": other, "kind": "relates-to" })).with(201);
         let link = json!({ "kind": "pr", "ref": "0", "url": "https://example.com/0" });
         let links = web.post(&format!("/items/{item}/links"), &json!({ "links": [link] })).with(201);
-        let id = |found: &Value| found.as_str().unwrap_or_else(|| panic!("no id: {edge} {links}")).to_owned();
-        Self { item: item.to_owned(), other: other.to_owned(), edge: id(&edge["id"]), link: id(&links["links"][0]) }
+        let kept = json!({ "body": "words", "phase": "work" });
+        let note = web.json("PUT", &format!("/items/{item}/notes/kept"), &kept).with(200);
+        let id = |found: &Value| found.as_str().unwrap_or_else(|| panic!("no id: {edge} {links} {note}")).to_owned();
+        Self {
+            item: item.to_owned(),
+            other: other.to_owned(),
+            edge: id(&edge["id"]),
+            link: id(&links["links"][0]),
+            note: id(&note["note"]["id"]),
+        }
     }
 
     fn writes(&self, fence: u64) -> Vec<(&'static str, String, Value)> {
@@ -83,7 +92,7 @@ impl Target {
 
     /// What is beside the item, and its end.
     fn around(&self, fence: u64) -> [(&'static str, String, Value); 6] {
-        let Self { item, other, edge, link } = self;
+        let Self { item, other, edge, link, note: _ } = self;
         let held = json!({ "from": other, "to": item, "fence": fence, "fenceOf": item });
         let gone = |path: String| ("DELETE", path, Value::Null);
         [
@@ -97,7 +106,7 @@ impl Target {
     }
 }
 
-/// Asks everything of each of two servers, by REST and by MCP, for a holder whose claim is gone.
+/// Asks everything of each of two servers, for a holder whose claim is gone.
 pub(crate) fn over_http(place: &Place, target: &Target, fence: u64) {
     let document = Document::read();
     let mut left = document.taking_a_fence();
@@ -112,12 +121,6 @@ pub(crate) fn over_http(place: &Place, target: &Target, fence: u64) {
             assert_eq!(reply.status, if listed { 200 } else { 409 }, "{method} {path}: {}", reply.json());
             lost(&reply.json(), &format!("{method} {path}"));
         }
-        let note = json!({
-            "itemId": target.item, "key": "late", "role": "work", "body": "words", "actor": actor("ann"), "fence": fence
-        });
-        let put = json!({ "operation": "upsert", "notes": [note] });
-        let answer = call_over_http(web.address, "manage_notes", &put).expect("an answer");
-        lost(&answer.content["failures"][0], "a note by MCP over HTTP");
     }
     assert!(left.is_empty(), "these take a fence, and no late holder tried them: {left:?}");
 }

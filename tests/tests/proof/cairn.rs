@@ -34,6 +34,22 @@ fn a_failing_check_keeps_a_task_open_until_it_passes() {
 }
 
 #[test]
+fn a_task_is_not_given_up_past_a_failing_check_either() {
+    let repository = Repository::new("\"all\"");
+    let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+    let task = checked(&agent, "mend it", json!([{ "desc": "it is fixed", "cmd": "sh check.sh" }]));
+    let next = agent.ok("create", json!({ "title": "goes on from there", "deps": [task] }));
+    let refused = agent.err("transition", json!({ "id": task, "to": "cancelled" }));
+    assert!(refused.to_string().contains("checks have not passed"), "{refused}");
+    let shown = agent.ok("get", json!({ "id": task }));
+    assert_eq!((results(&shown), &shown["status"]), (vec!["fail".to_owned()], &json!("backlog")), "it was run");
+    assert_eq!(agent.ok("get", json!({ "id": next["id"] }))["ready"], false);
+    repository.write("state", "fixed\n");
+    assert_eq!(agent.ok("transition", json!({ "id": task, "to": "cancelled" }))["status"], "cancelled");
+    assert_eq!(agent.ok("get", json!({ "id": next["id"] }))["ready"], true);
+}
+
+#[test]
 fn run_checks_runs_what_is_asked_for_and_moves_nothing() {
     let repository = Repository::new("\"all\"");
     let agent = repository.server(repository.path(), "cairn", "agent:ann", None);

@@ -144,6 +144,29 @@ fn in_one_work_tree_as_many_run_at_once_as_its_operator_says() {
 }
 
 #[test]
+fn of_checks_that_are_made_at_once_each_is_told_once_and_by_its_own_name() {
+    let (repository, meeting) = desk("jobs_per_worktree = 3");
+    let web = served(&repository);
+    let tasks: Vec<String> = (0..3).map(|number| web.item(&format!("part {number}"))).collect();
+    for (number, task) in tasks.iter().enumerate() {
+        let cmd = together(meeting.path(), 3);
+        let checks = json!({ "checks": [{ "desc": format!("check {number}"), "cmd": cmd, "timeout": 60 }] });
+        web.json("PUT", &format!("/items/{task}/checks"), &checks).with(200);
+    }
+    hand_in(&web, &tasks, |_| None);
+    let ran = repository.docket(repository.path(), &["runner", "--once", "--jobs", "3"]);
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    for (number, task) in tasks.iter().enumerate() {
+        let run = text(&newest(&web, task)["id"]);
+        let of_it: Vec<&str> = said.lines().filter(|line| line.contains(&format!("check {number}"))).collect();
+        let told = [format!("{run}  begins  check {number}"), format!("{run}  passed  check {number} (exit 0)")];
+        assert_eq!(of_it, told, "{said}");
+    }
+    assert_eq!(said.lines().count(), 2 * tasks.len(), "{said}");
+}
+
+#[test]
 fn agents_of_one_server_on_stdio_do_not_disturb_each_other() {
     let (repository, _meeting) = desk("");
     let agent = repository.server(repository.path(), "cairn", "agent:ann", None);

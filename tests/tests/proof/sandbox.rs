@@ -1,5 +1,7 @@
 //! What keeps a check from writing elsewhere is told where it matters: in the log of a command that failed by it.
+#![expect(clippy::print_stderr, reason = "what was not tried is told")]
 
+use docket_tests::mcp::Server;
 use docket_tests::repository::Repository;
 use serde_json::{Value, json};
 
@@ -44,4 +46,46 @@ fn no_log_tells_a_key_or_a_password() {
     let task = checked(&agent, "one", json!([{ "desc": "talks", "cmd": says }]));
     agent.ok("run_checks", json!({ "id": task }));
     assert_eq!(newest_log(&repository)["text"], "using [redacted]\nDB_PASSWORD=[redacted]\ntoken count 3\n");
+}
+
+#[test]
+fn what_was_kept_from_being_written_is_said_as_it_is() {
+    for (repository, said) in [
+        (Repository::new("\"all\""), ", own files read-only"),
+        // On a server there is no file of the database: what was kept is the configuration.
+        (Repository::on_server("\"all\""), ", own files read-only"),
+    ] {
+        let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+        let task = checked(&agent, "one", json!([{ "desc": "writes it", "cmd": "echo x >> docket.toml" }]));
+        let before = std::fs::read(repository.path().join("docket.toml")).expect("docket.toml");
+        let ran = agent.ok("run_checks", json!({ "id": task }));
+        let sandbox = text(&newest_log(&repository)["run"]["sandbox"]);
+        if !sandbox.contains("namespace") {
+            eprintln!("NOT TRIED: there are no namespaces here");
+            return;
+        }
+        assert!(sandbox.ends_with(said), "{sandbox}");
+        assert_eq!(results(&ran), ["fail"]);
+        assert_eq!(std::fs::read(repository.path().join("docket.toml")).expect("docket.toml"), before);
+    }
+}
+
+#[test]
+fn a_command_that_makes_what_docket_would_go_by_has_failed() {
+    let repository = Repository::new("\"all\"");
+    let arguments = ["--surface", "cairn", "--actor", "agent:ann"];
+    let started = Server::try_start_on("sqlite:work.db", repository.path(), &arguments, |command| {
+        command.env_remove("DOCKET_ACTOR");
+    });
+    let agent = started.unwrap_or_else(|_| panic!("the server ended at once"));
+    for made in ["work.db-journal", ".taskorchestrator/config.yaml"] {
+        let cmd = format!("mkdir -p $(dirname {made}) && echo forged > {made}");
+        let task = checked(&agent, made, json!([{ "desc": "makes it", "cmd": cmd }]));
+        let ran = agent.ok("run_checks", json!({ "id": task }));
+        assert_eq!(results(&ran), ["fail"], "{ran}");
+        let note = text(&ran["checks"][0]["untrusted"]["note"]);
+        assert!(note.contains("it made or replaced what is Docket's own"), "{ran}");
+        assert!(!repository.path().join(made).exists());
+        assert!(repository.path().join(format!("{made}.set-aside")).exists(), "it is not lost");
+    }
 }

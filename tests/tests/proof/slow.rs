@@ -52,8 +52,12 @@ fn told(reply: &Reply) -> (Vec<Value>, Value) {
     (messages, answer["result"]["structuredContent"].clone())
 }
 
-fn runs(repository: &Repository, task: &str) -> Vec<Value> {
-    repository.docket_json(&["check", "runs", task])["runs"].as_array().cloned().unwrap_or_default()
+/// The runs of the task that was made as this one, by the short key that the command line takes.
+fn runs(repository: &Repository, number: usize) -> Vec<Value> {
+    repository.docket_json(&["check", "runs", &format!("PROO-{number}")])["runs"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default()
 }
 
 #[test]
@@ -106,8 +110,8 @@ fn a_check_that_outlasts_its_caller_is_made_once_and_its_result_is_found() {
     assert_eq!(results(&shown), ["pass"], "{shown}");
     let closed = web.tool("cairn", &[], "transition", &json!({ "id": tasks[1], "to": "done" })).ok();
     assert_eq!(closed["status"], "done");
-    for task in tasks {
-        let made = runs(&repository, task);
+    for number in 1..=tasks.len() {
+        let made = runs(&repository, number);
         let passed: Vec<&Value> = made.iter().filter(|run| run["end"]["how"] == "exited").collect();
         assert_eq!(passed.len(), 1, "it was made once: {made:?}");
     }

@@ -77,6 +77,25 @@ fn a_retry_takes_effect_once_and_answers_the_same() {
     assert_eq!(again.get("/items").with(200)["total"], total);
 }
 
+/// A key is one for each operation: two that come to the same are told apart by what they ask for.
+#[test]
+fn a_key_of_one_operation_is_free_for_another() {
+    let web = Web::start();
+    let key = [("idempotency-key", "k-1")];
+    web.send("POST", "/items", &key, Some(br#"{"title":"One"}"#)).with(201);
+    let note = "/items/DEFA-1/notes/plan";
+    let put = web.send("PUT", note, &key, Some(br#"{"body":"words"}"#));
+    assert!(put.status < 300, "{put:?}");
+    assert_eq!(web.send("PUT", note, &key, Some(br#"{"body":"others"}"#)).reason(422), "request_id_reused");
+    assert_eq!(web.send("DELETE", note, &key, None).status, 204);
+    web.get(note).error(404);
+    web.send("PUT", note, &[], Some(br#"{"body":"once more"}"#));
+    assert_eq!(web.send("DELETE", note, &key, None).status, 204);
+    web.get(note).with(200);
+    let many = br#"{"items":[{"title":"One"}]}"#;
+    assert_eq!(web.send("POST", "/bulk/items", &key, Some(many)).reason(422), "request_id_reused");
+}
+
 /// Whoever sends a condition believes that it is kept: where it is not, nothing is done.
 #[test]
 fn a_condition_that_nobody_looks_at_is_refused() {

@@ -75,6 +75,9 @@ fn examples_work_when_they_are_pasted() {
             } else if path.contains("/knowledge/{") {
                 let newest = web.get("/knowledge?limit=1").with(200)["entries"][0]["id"].clone();
                 sample = sample.replace("01K7SA4Z0C8R5QY3M2B1N0V9XT", newest.as_str().expect("an entry"));
+            } else if path == "/items/{id}/checks/approve" {
+                let read = web.get("/items/DEFA-1/checks").with(200)["version"].to_string();
+                sample = sample.replace("\"version\":2", &format!("\"version\":{read}"));
             } else if path == "/edges/{edge}" {
                 let edge =
                     web.get("/items/DEFA-4/edges").with(200)["edges"][0]["id"].as_str().expect("an edge").to_owned();
@@ -319,41 +322,73 @@ fn fits(document: &Value, schema: &Value, value: &Value, at: &str) {
     }
 }
 
-/// What agents read by MCP, people read as pages.
+/// What agents read by MCP of a set of tools.
+fn markdown(web: &Web, surface: &str, uri: &str) -> String {
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": uri}}).to_string();
+    let headers = [("accept", "application/json, text/event-stream")];
+    let read = web.to("POST", &format!("/mcp/{surface}"), &headers, Some(message.as_bytes())).with(200);
+    read["result"]["contents"][0]["text"].as_str().expect("a text").to_owned()
+}
+
+/// A page of text, which says of which tools it is.
+fn page(web: &Web, path: &str, surface: &str) -> String {
+    let page = web.to("GET", path, &[], None);
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"), "{path}");
+    assert!(page.header("content-security-policy").contains("default-src 'none'"));
+    let html = String::from_utf8(page.body).expect("text");
+    assert!(!html.contains("http://") && !html.contains("https://"), "{path} names another place");
+    assert!(html.contains("<link rel=\"stylesheet\" href=\"/docs/page.css\">"), "{html}");
+    assert!(
+        !html.contains("\n## ") && !html.contains("**") && !html.contains("| ---") && !html.contains('`'),
+        "{html}"
+    );
+    assert!(html.contains(&format!("({surface})</title>")), "{path} is not titled as {surface}'s: {html}");
+    assert!(html.contains(&format!("<code>/mcp/{surface}</code>")), "{path} does not say whose it is: {html}");
+    html
+}
+
+/// What agents read by MCP, people read as pages: at the plain address what goes with the tools that `/mcp` has.
 #[test]
 fn how_agents_work_here_and_what_is_stable_are_pages() {
-    let web = Web::start();
-    let markdown = |uri: &str| {
-        let message =
-            json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": uri}}).to_string();
-        let headers = [("accept", "application/json, text/event-stream")];
-        let read = web.to("POST", "/mcp/foresttasks", &headers, Some(message.as_bytes())).with(200);
-        read["result"]["contents"][0]["text"].as_str().expect("a text").to_owned()
-    };
-    for (path, uri) in
-        [("/docs/agent-workflow", "foresttasks://workflow"), ("/docs/stability", "foresttasks://stability")]
-    {
-        let page = web.to("GET", path, &[], None);
-        assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
-        assert!(page.header("content-security-policy").contains("default-src 'none'"));
-        let html = String::from_utf8(page.body).expect("text");
-        assert!(!html.contains("http://") && !html.contains("https://"), "{path} names another place");
-        assert!(html.contains("<link rel=\"stylesheet\" href=\"/docs/page.css\">"), "{html}");
-        // The same text: every heading of it is one of the page, and nothing of the Markdown is left over.
-        let titles: Vec<String> = markdown(uri)
+    let folder = tempfile::tempdir().expect("a folder");
+    let foresttasks = Web::first(&folder.path().join("other.db"), &["--surface", "foresttasks"]);
+    for (web, path, surface, uri) in [
+        (&Web::start(), "/docs/agent-workflow", "docket", "docket://workflow"),
+        (&foresttasks, "/docs/agent-workflow-docket", "docket", "docket://workflow"),
+        (&Web::start(), "/docs/agent-workflow-foresttasks", "foresttasks", "foresttasks://workflow"),
+        (&Web::start(), "/docs/stability-foresttasks", "foresttasks", "foresttasks://stability"),
+        (&foresttasks, "/docs/agent-workflow", "foresttasks", "foresttasks://workflow"),
+        (&foresttasks, "/docs/stability", "foresttasks", "foresttasks://stability"),
+    ] {
+        let html = page(web, path, surface);
+        // The same text: every heading of it is one of the page.
+        let titles: Vec<String> = markdown(web, surface, uri)
             .lines()
             .filter_map(|line| line.strip_prefix("## ").map(|title| format!("<h2>{title}</h2>")))
             .collect();
-        assert!(titles.len() >= 1, "{uri}");
+        assert!(!titles.is_empty(), "{uri}");
         for title in titles {
             assert!(html.contains(&title), "{path} has no {title}");
         }
-        assert!(
-            !html.contains("\n## ") && !html.contains("**") && !html.contains("| ---") && !html.contains('`'),
-            "{html}"
-        );
+    }
+}
+
+/// Every page leads to all others, and to nothing that is not there.
+#[test]
+fn the_reference_leads_to_the_pages_that_there_are() {
+    let web = Web::start();
+    let stable = page(&web, "/docs/stability", "docket");
+    assert!(stable.contains("<h2>What is a contract</h2>") && stable.contains("<code>refusals</code>"), "{stable}");
+    let reference = String::from_utf8(web.to("GET", "/docs", &[], None).body).expect("text");
+    let ways = |html: &str| -> Vec<String> {
+        let found = html.split("href=\"/docs/").skip(1).filter_map(|rest| rest.split_once('"'));
+        found.map(|(name, _)| name.to_owned()).filter(|name| !name.contains('.')).collect()
+    };
+    let all = ["agent-workflow", "stability", "agent-workflow-foresttasks", "stability-foresttasks"];
+    assert_eq!(ways(&reference), all);
+    assert_eq!(ways(&stable), all);
+    for name in all {
+        assert_eq!(web.to("GET", &format!("/docs/{name}"), &[], None).status, 200, "{name}");
     }
     assert_eq!(web.to("GET", "/docs/nothing", &[], None).status, 404);
-    let reference = String::from_utf8(web.to("GET", "/docs", &[], None).body).expect("text");
-    assert!(reference.contains("/docs/agent-workflow") && reference.contains("/docs/stability"), "{reference}");
 }

@@ -1,5 +1,5 @@
-//! The first key and the last one, while a server runs: who is let in follows from the keys there are, not from those there
-//! were when it started, and not from which process made them.
+//! The first key and the last one, while a server runs: who is let in follows from the keys there were, not from those there
+//! were when it started, and not from which process made them. And what is never let in without one.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ fn heard(status: u16, mut ask: impl FnMut() -> Reply) -> Reply {
 }
 
 #[test]
-fn the_first_key_closes_a_running_server_and_the_last_opens_it_again() {
+fn the_first_key_closes_a_running_server_and_it_stays_closed_without_the_last() {
     let place = Place::new(|folder| format!("sqlite:{}", folder.join("work.db").display()));
     let web = place.serve();
     list(&web, None).with(200);
@@ -80,9 +80,39 @@ fn the_first_key_closes_a_running_server_and_the_last_opens_it_again() {
     place.beside(&["key", "revoke", "ci"]);
     assert_eq!(list(&web, None).reason(401), "credential_missing", "another key holds");
     add(&web, Some(&second)).with(201);
+    // Whoever takes the last key away, perhaps because it was stolen, does not mean to let everybody in.
     place.beside(&["key", "revoke", "second"]);
-    list(&web, None).with(200);
-    add(&web, None).with(201);
+    assert_eq!(list(&web, None).reason(401), "credential_missing");
+    assert_eq!(add(&web, None).reason(401), "credential_missing");
+    assert_eq!(add(&web, Some(&second)).reason(401), "key_revoked");
+    drop(web);
+    let web = place.serve();
+    assert_eq!(list(&web, None).reason(401), "credential_missing", "nor does a restart open it");
+    add(&web, Some(&place.key("third"))).with(201);
+}
+
+/// What a proxy on this machine passes on comes from wherever the proxy is reached.
+#[test]
+fn what_came_through_a_proxy_is_not_taken_for_the_user_of_this_machine() {
+    let place = Place::new(|folder| format!("sqlite:{}", folder.join("work.db").display()));
+    let web = place.serve();
+    for (header, value) in [
+        ("x-forwarded-for", "203.0.113.7"),
+        ("forwarded", "for=203.0.113.7;proto=https"),
+        ("x-forwarded-host", "docket.example"),
+        ("x-real-ip", "203.0.113.7"),
+        ("via", "1.1 proxy"),
+    ] {
+        let refused = web.send("GET", "/items", &[(header, value)], None);
+        assert_eq!(refused.reason(401), "credential_missing", "{header}");
+        assert!(refused.error(401)["message"].to_string().contains("docket key create"), "{refused:?}");
+        let refused = web.send("POST", "/items", &[(header, value)], Some(br#"{"title":"One"}"#));
+        assert_eq!(refused.reason(401), "credential_missing", "{header}");
+    }
+    assert_eq!(list(&web, None).with(200)["total"], json!(0), "without one it is");
+    let key = place.key("ci");
+    let through = [("x-forwarded-for", "203.0.113.7"), ("authorization", key.as_str())];
+    web.send("GET", "/items", &through, None).with(200);
 }
 
 #[test]
@@ -114,8 +144,8 @@ fn the_same_on_postgres_where_a_key_is_made_elsewhere() {
     add(&web, Some(&key)).with(201);
     assert_eq!(heard(401, || list(&web, None)).reason(401), "credential_missing");
     place.beside(&["key", "revoke", "ci"]);
-    heard(200, || list(&web, None)).with(200);
-    heard(201, || add(&web, None)).with(201);
+    assert_eq!(heard(401, || list(&web, Some(&key))).reason(401), "key_revoked");
+    assert_eq!(add(&web, None).reason(401), "credential_missing", "nobody is let in instead");
 }
 
 #[test]

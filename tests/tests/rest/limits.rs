@@ -3,8 +3,9 @@
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use docket_tests::web::{Stream, Web, parse};
-use serde_json::json;
+use docket_tests::postgres::Database;
+use docket_tests::web::{Stream, Web, command_on, parse};
+use serde_json::{Value, json};
 
 use crate::callers::{database, key};
 
@@ -145,31 +146,44 @@ fn health_readiness_and_counts() {
     }
 }
 
+fn until(there: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !there() {
+        assert!(begun.elapsed() < Duration::from_secs(4), "it does not come to that");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Whoever looks after a server wants to know most how it does when nobody else gets a place.
 #[test]
 fn counts_are_told_when_there_is_no_place_left_and_to_whoever_has_called_too_often() {
-    let (folder, database) = database();
+    let database = Database::new();
+    let folder = tempfile::tempdir().expect("a folder");
     let toml = "[server]\nin_flight = 1\n[limits]\nburst = 3\nper_second = 1\n";
     std::fs::write(folder.path().join("docket.toml"), toml).expect("docket.toml");
-    let viewer = key(&database, &["--profile", "worker"]);
-    let web = Web::on(&database, |_| {});
+    drop(Web::serving(&database.url(), folder.path(), |_| {}));
+    let made =
+        command_on(&database.url(), folder.path()).args(["--json", "key", "create", "--profile", "worker"]).output();
+    let made: Value = serde_json::from_slice(&made.expect("it runs").stdout).expect("JSON");
+    let worker = format!("Bearer {}", made["secret"].as_str().expect("a secret"));
+    let web = Web::serving(&database.url(), folder.path(), |_| {});
     assert_eq!(web.to("GET", "/metrics", &[], None).reason(401), "credential_missing");
-    let shown = [("authorization", viewer.as_str())];
-    // Its body never comes: it has the only place.
-    let mut half = web.connect();
-    let start = format!(
-        "POST /api/v1/items HTTP/1.1\r\nhost: {}\r\nauthorization: {viewer}\r\ncontent-type: application/json\r\n\
-         content-length: 16\r\n\r\n{{\"title\"",
-        web.address
-    );
-    half.write_all(start.as_bytes()).expect("sent");
-    std::thread::sleep(Duration::from_millis(300));
+    let shown = [("authorization", worker.as_str())];
     let counts = || String::from_utf8(web.to("GET", "/metrics", &shown, None).body).expect("text");
-    assert_eq!(web.send("GET", "/items", &shown, None).reason(503), "overloaded");
-    assert!(counts().contains("docket_http_requests_in_flight 1\n"), "{}", counts());
-    while web.send("GET", "/items", &shown, None).status != 429 {}
-    for _ in 0..5 {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            database.run("BEGIN; LOCK TABLE knowledge IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(5)::text; COMMIT");
+        });
+        let held = "SELECT count(*)::text FROM pg_locks WHERE relation = 'knowledge'::regclass AND mode = 'AccessExclusiveLock' AND granted";
+        until(|| database.ask(held) == "1");
+        // It waits for the table, and has the only place.
+        scope.spawn(|| web.send("GET", "/knowledge", &shown, None).with(200));
+        until(|| counts().contains("docket_http_requests_in_flight 1\n"));
+        assert_eq!(web.send("GET", "/items", &shown, None).reason(503), "overloaded");
         assert!(counts().contains("docket_http_requests_in_flight 1\n"), "{}", counts());
-    }
-    drop(half);
+        while web.send("GET", "/items", &shown, None).status != 429 {}
+        for _ in 0..5 {
+            assert!(counts().contains("docket_http_requests_in_flight 1\n"), "{}", counts());
+        }
+    });
 }

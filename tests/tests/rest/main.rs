@@ -5,6 +5,7 @@ mod asked;
 mod audit;
 mod bad_bytes;
 mod bad_input;
+mod bodies;
 mod callers;
 mod checks;
 mod conditions;

@@ -2,7 +2,7 @@
 //! works is let end, and neither takes more places than a request of REST would.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use docket_tests::postgres::Database;
@@ -88,7 +88,7 @@ fn whoever_waits_when_the_server_stops_is_told_that_there_is_nothing_yet() {
     let begun = Instant::now();
     web.signal("TERM");
     let told = watched.said();
-    assert_eq!(told["trusted"]["code"], json!("WAIT_TIMEOUT"), "{told}");
+    assert_eq!(told["trusted"]["code"], json!("WAIT_INTERRUPTED"), "{told}");
     assert!(told["trusted"]["cursor"].is_string(), "{told}");
     let told = offered.said();
     assert_eq!(told["trusted"]["outcome"], json!("none_eligible"), "{told}");
@@ -124,6 +124,63 @@ fn what_takes_longer_than_the_drain_is_cut_off_then_and_not_before() {
     assert!(took >= Duration::from_millis(900) && took < SLOW - Duration::from_secs(1), "{took:?}");
     assert_eq!(reply.error(503)["kind"], json!("transient"));
     assert_eq!(web.end(SLOW + SOON), Some(0));
+}
+
+/// The database of a file has nothing to wait for when it is closed. Whoever is cut off is told all the same, each of many.
+#[test]
+fn everybody_who_is_cut_off_is_told_so_before_the_process_ends() {
+    // An embedder that takes every question and answers none: whoever searches waits for it for a second.
+    let embedder = TcpListener::bind("127.0.0.1:0").expect("an address");
+    let toml = format!(
+        "[server]\ndrain_seconds = 1\n[embedder]\nendpoint = \"http://{}/v1\"\nmodel = \"m\"\n",
+        embedder.local_addr().expect("an address")
+    );
+    // On one thread they are told one after the other, while the process is about to end.
+    let mut web = Web::start_with(&toml, |command| _ = command.env("TOKIO_WORKER_THREADS", "1"));
+    let params = json!({ "name": "kb", "arguments": { "action": "search", "query": "anything" } });
+    let search = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+    let headers = [("connection", "close"), ("accept", "application/json, text/event-stream")];
+    let bytes = request(web.address, "POST", "/mcp/foresttasks", &headers, Some(search.as_bytes()));
+    let (most, rest) = bytes.split_at(bytes.len() - 10);
+    let begun: Vec<TcpStream> = (0..200)
+        .map(|_| {
+            let mut stream = web.connect();
+            stream.write_all(most).expect("sent");
+            stream
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(300));
+    web.signal("TERM");
+    // They begin so late that they are still at it when the time is over.
+    std::thread::sleep(Duration::from_millis(600));
+    let asked: Vec<Begun> = begun
+        .into_iter()
+        .map(|mut stream| {
+            stream.write_all(rest).expect("sent");
+            Begun(stream)
+        })
+        .collect();
+    let sent = Instant::now();
+    for one in asked {
+        let error = one.reply().error(503);
+        assert_eq!((&error["kind"], &error["retryAfterMs"]), (&json!("transient"), &json!(1000)), "{error}");
+    }
+    assert!(sent.elapsed() < Duration::from_millis(900), "{:?}", sent.elapsed());
+    assert_eq!(web.end(SOON), Some(0));
+}
+
+/// What a header says of a call moves it nowhere: a call at work has its place among those that work.
+#[test]
+fn a_call_that_says_it_listens_and_works_keeps_its_place() {
+    let (web, _database, _folder) = slow("[server]\nin_flight = 1\n");
+    let create = json!({ "operation": "create", "items": [{ "title": "Slowly" }] });
+    let params = json!({ "name": "manage_items", "arguments": create });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let made = Begun::send(&web, "task-orchestrator", &[("mcp-method", "subscriptions/listen")], &call);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(web.get("/items").error(503)["kind"], json!("shedding"));
+    assert_eq!(made.said()["items"][0]["title"], json!("Slowly"));
+    web.get("/items").with(200);
 }
 
 #[test]

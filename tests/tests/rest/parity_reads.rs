@@ -80,7 +80,7 @@ fn of_item(item: &Value, edges: &Value, checks: &Value, titles: &BTreeMap<String
     let checks = checks.as_array().expect("checks").iter().map(|check| {
         let cwd = if check["cmd"].is_null() { &Value::Null } else { check.get("cwd").unwrap_or(&Value::Null) };
         let cwd = if check["cmd"].is_null() || !cwd.is_null() { cwd.clone() } else { json!(".") };
-        json!([check["desc"], check["cmd"], cwd, check["timeout"], check["status"]])
+        json!([check["desc"], check["cmd"], cwd, check["timeoutSeconds"], check["status"]])
     });
     let checks: Vec<Value> = checks.collect();
     let body = item.get("description").cloned().unwrap_or_else(|| json!(""));
@@ -116,10 +116,9 @@ fn a_task_is_told_alike_and_made_alike() {
     let create = json!({ "title": "It", "body": "At length.", "deps": ["DEFA-1"], "checks": [check, manual] });
     ground.server.ok("create", create.clone());
     ground.by_http("create", &create);
-    let new = json!({ "title": "It", "description": "At length.", "checks": [check, seen] });
-    let path = "/items";
-    let made = ground.web.post(path, &new).with(201);
+    let made = ground.web.post("/items", &json!({ "title": "It", "description": "At length." })).with(201);
     let key = made["item"]["key"].as_str().expect("a key").to_owned();
+    ground.web.post(&format!("/items/{key}/checks"), &json!({ "checks": [check, seen] })).with(200);
     ground.web.post("/edges", &json!({ "from": "DEFA-1", "to": key })).with(201);
     ground.cli(&["item", "add", "It", "--description", "At length."]);
     ground.cli(&["link", "DEFA-1", "blocks", "DEFA-5"]);
@@ -149,7 +148,7 @@ fn a_task_is_told_alike_and_made_alike() {
 /// Lists name the same tasks, each as it is told alone.
 fn lists(ground: &Ground) {
     for (filter, path, words) in [
-        (json!({}), "/items?limit=200", vec!["item", "list"]),
+        (json!({}), "/items?limit=200", vec!["item", "list", "--all"]),
         (json!({ "status": "done" }), "/items?limit=200&status=done", vec!["item", "list", "--status", "done"]),
         (
             json!({ "status": "backlog" }),
@@ -254,14 +253,16 @@ fn ready_work_is_told_alike() {
     }
     ground.cli(&["link", "DEFA-1", "blocks", "DEFA-5"]);
     let found = ground.read("get_next_actionable", &json!({ "limit": 20 }));
-    let titles = |rows: &Value| -> Vec<Value> {
-        rows.as_array().expect("rows").iter().map(|row| row["title"].clone()).collect()
+    // REST and the command line say beside the item whether it is held.
+    let items = |rows: &Value| -> Vec<Value> {
+        rows.as_array().expect("rows").iter().map(|row| row.get("item").unwrap_or(row).clone()).collect()
     };
+    let titles = |rows: &Value| -> Vec<Value> { items(rows).iter().map(|item| item["title"].clone()).collect() };
     assert_eq!(titles(&found["tasks"]), ["First", "Second", "Between", "Later"]);
     assert_eq!(titles(&found["tasks"]), titles(&ground.rest("/queue")["items"]), "execution and REST");
     assert_eq!(titles(&found["tasks"]), titles(&ground.cli(&["next"])["items"]), "execution and the command line");
     let states = |rows: &Value, field: &str| -> Vec<Value> {
-        rows.as_array().expect("rows").iter().map(|row| json!([row["id"], row[field]])).collect()
+        items(rows).iter().map(|item| json!([item["id"], item[field]])).collect()
     };
     assert_eq!(states(&found["tasks"], "state"), states(&ground.rest("/queue")["items"], "status"));
 }

@@ -4,6 +4,8 @@ use std::process::Output;
 
 use docket_tests::web::{Web, command};
 
+use crate::callers::key;
+
 fn try_start(arguments: &[&str], toml: &str) -> Output {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("docket.toml"), toml).expect("docket.toml");
@@ -21,6 +23,24 @@ fn a_server_that_others_could_reach_without_a_key_does_not_start() {
     }
     let out = try_start(&[], "[server]\nlisten = \"0.0.0.0:0\"\n");
     assert_eq!(out.status.code(), Some(3));
+}
+
+/// A proxy before it lets strangers come from this machine.
+#[test]
+fn a_server_that_others_reach_by_a_name_needs_a_key_too() {
+    for named in ["hosts = [\"docket.example\"]", "public_url = \"https://docket.example\""] {
+        let out = try_start(&["--listen", "127.0.0.1:0"], &format!("[server]\n{named}\n"));
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(3), "{named}: {said}");
+        assert!(said.contains("docket key create") && said.contains("hosts and public_url"), "{said}");
+    }
+    let (folder, database) = crate::callers::database();
+    std::fs::write(folder.path().join("docket.toml"), "[server]\nhosts = [\"docket.example\"]\n").expect("docket.toml");
+    let admin = key(&database, &["--profile", "maintainer", "--name", "admin"]);
+    let web = Web::on(&database, |_| {});
+    let from_outside = [("host", "docket.example")];
+    assert_eq!(web.to("GET", "/api/v1/items", &from_outside, None).reason(401), "credential_missing");
+    web.to("GET", "/api/v1/items", &[("host", "docket.example"), ("authorization", &admin)], None).with(200);
 }
 
 #[test]
@@ -51,11 +71,16 @@ fn a_port_that_is_taken_is_told() {
 
 #[test]
 fn configured_names_and_limits_count() {
-    let web = Web::start_with("[server]\nhosts = [\"docket.example\"]\nbody_bytes = 1000\n", |_| {});
+    let (folder, database) = crate::callers::database();
+    let toml = "[server]\nhosts = [\"docket.example\"]\nbody_bytes = 1000\n";
+    std::fs::write(folder.path().join("docket.toml"), toml).expect("docket.toml");
+    let planner = key(&database, &["--profile", "planner", "--project", "web"]);
+    let web = Web::on(&database, |_| {});
     assert_eq!(web.to("GET", "/readyz", &[("host", "docket.example")], None).status, 200);
     assert_eq!(web.to("GET", "/readyz", &[("host", "other.example")], None).status, 403);
     let body = format!("{{\"title\":\"{}\"}}", "x".repeat(1000));
-    assert_eq!(web.send("POST", "/items", &[], Some(body.as_bytes())).reason(413), "too_long");
+    let refused = web.send("POST", "/items", &[("authorization", &planner)], Some(body.as_bytes()));
+    assert_eq!(refused.reason(413), "too_long");
 }
 
 /// What a server makes of a folder without a database: the workflow of its first project, and the tools at `/mcp`.

@@ -186,6 +186,60 @@ fn dependencies_are_deleted_by_id_between_two_items_and_all_at_once() {
     assert_eq!(delete(json!({ "fromItemId": a, "deleteAll": "true" })), json!({ "itemId": a, "deleted": 1 }));
 }
 
+/// Every dependency of an item, by its type.
+fn left(world: &World, item: &str) -> Vec<String> {
+    let mut left = each(&world.ok("query_dependencies", json!({ "itemId": item }))["dependencies"], "type");
+    left.sort();
+    left
+}
+
+#[test]
+fn all_of_one_type_are_deleted_and_the_others_stay() {
+    let world = World::new();
+    let [a, b, c] = three(&world);
+    create(
+        &world,
+        json!([
+            { "fromItemId": a, "toItemId": b }, { "fromItemId": a, "toItemId": c }, { "fromItemId": a, "toItemId": b, "type": "RELATES_TO" },
+            { "fromItemId": c, "toItemId": a, "type": "RELATES_TO" }, { "fromItemId": c, "toItemId": b, "type": "IS_BLOCKED_BY" },
+        ]),
+    );
+    let delete = |item: &str, kind: &str| {
+        let arguments = json!({ "operation": "delete", "fromItemId": item, "deleteAll": true, "type": kind });
+        world.ok("manage_dependencies", arguments)
+    };
+    assert_eq!(delete(&a, "RELATES_TO"), json!({ "itemId": a, "deleted": 2 }), "in either direction");
+    assert_eq!(left(&world, &a), ["BLOCKS", "BLOCKS"]);
+    assert_eq!(delete(&c, "IS_BLOCKED_BY"), json!({ "itemId": c, "deleted": 1 }), "as it was written");
+    assert_eq!(left(&world, &c), ["BLOCKS"]);
+    assert_eq!(delete(&c, "IS_BLOCKED_BY")["deleted"], 0);
+}
+
+#[test]
+fn what_would_delete_more_than_was_meant_is_refused() {
+    let world = World::new();
+    let [a, b, c] = three(&world);
+    let made = create(&world, json!([{ "fromItemId": a, "toItemId": b }, { "fromItemId": a, "toItemId": c }]));
+    let id = &made["dependencies"][0]["id"];
+    for (arguments, field) in [
+        (json!({ "fromItemId": a, "toItemId": b, "deleteAll": true }), "deleteAll"),
+        (json!({ "id": id, "deleteAll": true }), "id"),
+        (json!({ "id": id, "fromItemId": a }), "id"),
+        (json!({ "id": id, "toItemId": b }), "id"),
+        (json!({ "id": id, "type": "RELATES_TO" }), "id"),
+        (json!({ "fromItemId": a, "deleteAll": true, "unblockAt": "work" }), "unblockAt"),
+        (json!({ "fromItemId": a, "deleteAll": true, "targets": [b] }), "targets"),
+    ] {
+        let mut arguments = arguments;
+        arguments["operation"] = json!("delete");
+        let error = world.err("manage_dependencies", arguments.clone());
+        assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION_ERROR"), &json!(field)), "{arguments}");
+    }
+    assert_eq!(left(&world, &a), ["BLOCKS", "BLOCKS"]);
+    let plain = json!({ "operation": "delete", "fromItemId": a, "toItemId": b, "deleteAll": false });
+    assert_eq!(world.ok("manage_dependencies", plain)["deleted"], 1);
+}
+
 #[test]
 fn the_neighbours_of_an_item_are_shown_by_direction_and_type() {
     let world = World::new();

@@ -166,3 +166,73 @@ fn a_partial_batch_is_retried_as_it_was() {
     assert_eq!(world.ok("manage_items", arguments), first);
     assert_eq!(items(&world), 1);
 }
+
+/// Checks that this is refused, since its id was used for another call of the tool.
+fn used(world: &World, tool: &str, arguments: Value) {
+    let error = world.err(tool, arguments.clone());
+    assert_eq!(
+        (&error["code"], &error["reason"], &error["field"]),
+        (&json!("CONFLICT_ERROR"), &json!("request_id_reused"), &json!("requestId")),
+        "{tool} {arguments}: {error}"
+    );
+}
+
+#[test]
+fn another_operation_of_the_same_tool_is_another_request() {
+    let world = World::new();
+    let [a, b, c] = ["a", "b", "c"].map(|title| world.item(title));
+    let request = fresh();
+    let made = world.ok("manage_items", creating(&request));
+    let all = items(&world);
+    let with = |request: &str, more: Value| {
+        let mut arguments = json!({ "actor": subagent("a"), "requestId": request });
+        arguments.as_object_mut().expect("fields").extend(more.as_object().expect("fields").clone());
+        arguments
+    };
+    used(&world, "manage_items", with(&request, json!({ "operation": "delete", "ids": [a] })));
+    used(
+        &world,
+        "manage_items",
+        with(&request, json!({ "operation": "update", "items": [{ "id": a, "title": "x" }] })),
+    );
+    assert_eq!((items(&world), &world.get(&a)["title"]), (all, &json!("a")), "neither was carried out");
+    assert_eq!(world.ok("manage_items", creating(&request)), made, "and the first is answered as before");
+    // The name is that of calls of one tool: others have it for themselves, also where the engine does the same for them.
+    world.ok("create_work_tree", with(&request, json!({ "root": { "title": "root" } })));
+    assert_eq!(items(&world), all + 1);
+    used(&world, "create_work_tree", with(&request, json!({ "root": { "title": "another" } })));
+    let link = |to: &str| json!({ "operation": "create", "dependencies": [{ "fromItemId": a, "toItemId": to }] });
+    assert_eq!(world.ok("manage_dependencies", with(&request, link(&b)))["created"], 1);
+    used(
+        &world,
+        "manage_dependencies",
+        with(&request, json!({ "operation": "delete", "fromItemId": a, "toItemId": b })),
+    );
+    used(&world, "manage_dependencies", with(&request, link(&c)));
+    let note = json!({ "operation": "upsert", "notes": [{ "itemId": a, "key": "k", "role": "work" }] });
+    assert_eq!(world.ok("manage_notes", with(&request, note))["upserted"], 1);
+    used(&world, "manage_notes", with(&request, json!({ "operation": "delete", "itemId": a })));
+    let other = world.another();
+    let error = other.err("manage_items", with(&request, json!({ "operation": "delete", "ids": [a] })));
+    assert_eq!(error["reason"], "request_id_reused", "behind another process too");
+}
+
+#[test]
+fn a_claim_of_what_is_named_and_one_of_what_is_found_share_no_id() {
+    let world = World::new();
+    let item = world.item("a");
+    world.item("b");
+    let found = claiming("a", json!([{ "selector": {} }]), json!([{ "itemId": item }]));
+    let first = world.ok("claim_item", found.clone());
+    assert_eq!(first["claimResults"][0]["outcome"], "success", "{first}");
+    assert_eq!(world.ok("claim_item", found.clone()), first, "both of its halves are answered again");
+    let mut named = found.clone();
+    named["claims"] = json!([{ "itemId": item }]);
+    used(&world, "claim_item", named);
+    let mut more = found.clone();
+    more["releases"] = json!([]);
+    used(&world, "claim_item", more);
+    let mut releasing = found;
+    releasing["claims"] = json!([]);
+    used(&world, "claim_item", releasing);
+}

@@ -4,14 +4,19 @@
 //! the client in every call.
 #![expect(clippy::needless_pass_by_value, reason = "arguments are made on the spot, for the call alone")]
 
+mod actors;
 mod blanks;
 mod claims;
+mod closing;
 mod context;
+mod deletions;
 mod dependencies;
 mod errors;
+mod held;
 mod idempotency;
 mod items;
 mod keys;
+mod limits;
 mod next;
 mod notes;
 mod overview;
@@ -19,9 +24,12 @@ mod protocol;
 mod search;
 mod selector;
 mod tree;
+mod updates;
 mod workflow;
 
+use std::fs::File;
 use std::path::PathBuf;
+use std::process::Command;
 
 use docket_tests::mcp::Server;
 use serde_json::{Value, json};
@@ -169,10 +177,19 @@ impl World {
 fn start(folder: &TempDir, arguments: &[&str], variables: &[(&str, &str)]) -> Server {
     let arguments: Vec<&str> =
         ["--surface", "task-orchestrator"].into_iter().chain(arguments.iter().copied()).collect();
+    start_as(folder, &arguments, |command| _ = command.envs(variables.iter().copied()))
+}
+
+/// A server whose log goes into a file.
+fn start_saying(folder: &TempDir, log: File) -> Server {
+    start_as(folder, &["--surface", "task-orchestrator"], |command| _ = command.stderr(log))
+}
+
+fn start_as(folder: &TempDir, arguments: &[&str], change: impl FnOnce(&mut Command)) -> Server {
     let database: PathBuf = folder.path().join("docket.db");
-    Server::start_with(&database, &arguments, |command| {
+    Server::start_with(&database, arguments, |command| {
         command.env("AGENT_CONFIG_DIR", folder.path()).env_remove("DEGRADED_MODE_POLICY").env_remove("DOCKET_ACTOR");
-        command.envs(variables.iter().copied());
+        change(command);
     })
 }
 

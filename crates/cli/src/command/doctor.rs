@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use docket_core::Reason;
-use docket_core::doctor::{Finding, Refile, Repair, Rows, examine, misfiled, unfiled};
+use docket_core::doctor::{Check, Finding, Refile, Repair, Rows, examine, misfiled, unfiled};
 use docket_core::model::{Item, ItemId, Key};
 use docket_core::store::StoreError;
 use docket_store_sqlite::Durability;
@@ -177,7 +177,9 @@ fn render(report: &Report, keys: &BTreeMap<ItemId, Key>, paint: Paint) -> Vec<St
     if report.repairable() > 0 {
         lines.push(paint.dim("`docket doctor --repair` puts right what can be computed"));
     }
-    if !report.file.is_empty() || report.rows.len() > report.repairable() {
+    // What is in a status that went away is moved out of it: nothing is damaged.
+    let damaged = |finding: &Finding| !finding.repairable && finding.check != Check::Status;
+    if !report.file.is_empty() || report.rows.iter().any(damaged) {
         let rest = "`docket export` saves what can still be read; `docket restore` puts a whole backup in its place";
         lines.push(paint.dim(rest));
     }

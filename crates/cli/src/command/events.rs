@@ -58,14 +58,14 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             (ProjectRef::Any, Some(seen.resolve(item)?.id))
         }
     };
-    // Read first: whatever is committed after it is found by following.
-    let head = session.engine.head().await?;
+    // Read first: whatever is committed after it is found by following. A standby tells its events, and not how far they go.
+    let head = if args.follow { Some(session.engine.head().await?) } else { None };
     let filter =
         EventFilter { project, item, since, newest_first: true, limit: args.limit.into(), ..EventFilter::default() };
     let page = session.engine.event_list(&filter, args.cursor.as_deref()).await?;
     let mut events = page.events;
     events.reverse();
-    if !args.follow {
+    let Some(head) = head else {
         let names = names(&session, &events).await?;
         let next = page.next.as_deref();
         let answer = Events { events: super::without_credentials(&events)?, next_cursor: next };
@@ -77,7 +77,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             let more = next.map(|next| paint.dim(&format!("--cursor {next} shows what came before")));
             more.into_iter().chain(events.iter().map(|event| line(event, &names, paint))).collect()
         });
-    }
+    };
     let mut seen = events.last().map_or(head, |event| event.seq.max(head));
     print(&session, &events).await?;
     loop {

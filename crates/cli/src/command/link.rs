@@ -11,7 +11,8 @@ use crate::session::{Access, Session, Shell};
 
 const HELP: &str = "\
 Kinds: blocks, is-blocked-by, relates-to, supersedes, duplicate-of. An edge that could never be satisfied, \
-because items would wait for each other, is refused.
+because items would wait for each other, is refused. So is one by which items would all be duplicates of each other, \
+or supersede each other: none of them would be handed out.
 
 Examples:
   docket link WEB-4 blocks WEB-7

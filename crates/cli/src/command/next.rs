@@ -82,6 +82,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         item_type: args.item_type.as_deref().map(|name| values::name(name, "type")).transpose()?,
         include_claimed: args.include_claimed,
         agent: (!looks_around).then_some(Agent { name, capabilities }),
+        urgent: None,
         limit: args.limit.into(),
     };
     let page = session.engine.next(&query, args.cursor.as_deref()).await?;

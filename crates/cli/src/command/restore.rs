@@ -16,12 +16,15 @@ use crate::session::{Shell, make_folder_of, open_failure, resolve};
 
 const HELP: &str = "\
 The backup is looked at first: one that is damaged, or of a newer docket, is refused. A database that is \
-there is kept beside it under another name, and is only replaced with --force. Running servers serve neither \
-of the two any more: start them again afterwards.
+there is kept beside it under another name, and is only replaced with --force. A server that is still running \
+answers nothing from then on, neither from the old database nor from the new one: start it again afterwards.
 
 Examples:
   docket restore /var/backups/docket-monday.db
   docket --db sqlite:other.db restore monday.db --force";
+
+/// What SQLite may keep beside a database.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -123,7 +126,7 @@ async fn set_aside(database: &Path) -> Result<PathBuf, Failure> {
     let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
     let aside = beside(database, &format!(".replaced-{millis}"));
     let moved = || -> std::io::Result<()> {
-        for suffix in ["-wal", "-shm"] {
+        for suffix in BESIDE {
             match std::fs::rename(beside(database, suffix), beside(&aside, suffix)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
@@ -136,9 +139,9 @@ async fn set_aside(database: &Path) -> Result<PathBuf, Failure> {
     Ok(aside)
 }
 
-/// A log that is left from another database would be taken for this one's.
+/// A log or a journal that is left from another database would be taken for this one's.
 fn clear_logs(database: &Path) -> std::io::Result<()> {
-    for suffix in ["-wal", "-shm"] {
+    for suffix in BESIDE {
         match std::fs::remove_file(beside(database, suffix)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}

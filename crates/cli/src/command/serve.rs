@@ -11,7 +11,7 @@ use docket_core::prove::{Runs, Sleep};
 use docket_core::query::thought_of;
 use docket_core::store::ProjectRef;
 use docket_core::{Code, Engine, Error, Kind, Reason};
-use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, guides, names_projects, surface, surfaces};
+use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, names_projects, surface, surfaces};
 use docket_rest_api::{
     Actors, Adopt, Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Lasting, Page, Settings, serve,
 };
@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use super::mcp;
 use crate::config::Configuration;
-use crate::config::server::address;
+use crate::config::server::{Server, address};
 use crate::database::{Database, Place};
 use crate::embedding;
 use crate::exit::Failure;
@@ -39,9 +39,10 @@ REST is at /api/v1 with its description at /docs, MCP at /mcp and /mcp/NAME for 
 is missing, as by `docket mcp`; several servers may run on one database at the same time. SIGTERM and ^C let what is under \
 way end; a second one does not.
 
-Once there is a key (`docket key create`), or docket.toml says whose tokens are taken, every caller shows one. Until then \
-everybody who can reach the address is you, and only loopback addresses are served. The first key counts from the moment it is \
-made, by whichever process, without a restart; where the last one is revoked, everybody on this machine is you again.
+Once a key was made (`docket key create`), or docket.toml says whose tokens are taken, every caller shows one. Until then \
+everybody who can reach the address is you; so only loopback addresses are served, only where `[server]` names no hosts and no \
+public_url, and nothing that says it came through a proxy. The first key counts from the moment it is made, by whichever process, \
+without a restart. When the last one is revoked, nobody is let in until there is another.
 
 Examples:
   docket serve
@@ -97,7 +98,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         hosts: Hosts::new(config.server.hosts.iter().cloned()),
         limits: config.server.limits,
         project,
-        pages: pages(),
+        pages: pages(&args.surface)?,
         mcp: Some(Arc::new(Mcp {
             endpoint: HttpEndpoint::new()?,
             project,
@@ -132,9 +133,21 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     }
 }
 
-/// The texts that agents read by MCP, for people too.
-fn pages() -> Vec<Page> {
-    guides().iter().map(|guide| Page { name: guide.name, title: guide.title, text: guide.text }).collect()
+/// What agents read of each set of tools, for people too. The plain addresses are for what `/mcp` has, or for the first that has such
+/// a text at all.
+fn pages(served: &str) -> Result<Vec<Page>, Error> {
+    let others = surfaces().iter().copied().filter(|other| *other != served);
+    let mut pages: Vec<Page> = Vec::new();
+    for name in std::iter::once(served).chain(others) {
+        for guide in surface(name)?.guides() {
+            let is_taken = pages.iter().any(|page| page.name == guide.name);
+            let address = if is_taken { format!("{}-{name}", guide.name) } else { guide.name.to_owned() };
+            let title = format!("{} ({name})", guide.title);
+            let about = format!("For whoever uses the tools of `{name}`, which are at `/mcp/{name}`.");
+            pages.push(Page { name: address, title, about, text: guide.text });
+        }
+    }
+    Ok(pages)
 }
 
 /// Who is let in.
@@ -145,15 +158,18 @@ async fn gate(
     listen: SocketAddr,
 ) -> Result<Arc<dyn Gatekeeper>, Failure> {
     let tokens = config.identity.tokens.clone();
-    let is_reachable = !listen.ip().is_loopback();
-    if tokens.is_some() || is_reachable && engine.has_keys().await? {
+    let (has_keys, reached) = (engine.has_keys().await?, reached(&config.server, listen));
+    if tokens.is_some() || reached.is_some() && has_keys {
         return gate::for_key_holders(engine, caller.policy, tokens, config.rate).await;
     }
-    if is_reachable {
+    if let Some((how, otherwise)) = reached {
         return Err(Failure::environment(format!(
-            "{listen} can be reached by others, and this server knows no keys: everybody would be a maintainer. Make a key \
-             first (docket key create --profile maintainer), or listen on 127.0.0.1"
+            "{how}, and this server has no keys that hold: everybody would be a maintainer. Make a key first (docket key create --profile \
+             maintainer), or {otherwise}"
         )));
+    }
+    if !has_keys && !engine.is_keyless().await? {
+        tracing::warn!("no key holds any more: nobody is let in until there is another (docket key create)");
     }
     let local = Caller {
         principal: caller.principal.clone(),
@@ -163,6 +179,17 @@ async fn gate(
         pass: Arc::new(Lasting),
     };
     gate::for_this_machine(engine, local, config.rate).await
+}
+
+/// How others reach this server, and what to change where they should not. Whoever names hosts or an address has put a proxy
+/// before it, and what comes through that comes from this machine.
+fn reached(server: &Server, listen: SocketAddr) -> Option<(String, &'static str)> {
+    if !listen.ip().is_loopback() {
+        return Some((format!("{listen} can be reached by others"), "listen on 127.0.0.1"));
+    }
+    let named = !server.hosts.is_empty() || server.public_url.is_some();
+    let how = "[server] hosts and public_url say that others reach this server by a name";
+    named.then(|| (how.to_owned(), "take both out of docket.toml"))
 }
 
 fn tell(shell: &Shell, listener: &TcpListener, listen: SocketAddr, database: &Place) -> Result<(), Failure> {

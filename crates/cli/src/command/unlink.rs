@@ -38,7 +38,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let holding = values::fence(args.fence).map(|fence| Holding { item: item.clone(), fence });
     let unlink = match other {
         Some(to) => Unlink::Between { project, from: item, to, kind, either_way: true },
-        None => Unlink::Of { project, item },
+        None => Unlink::Of { project, item, kind: None },
     };
     let removed = session.engine.run(session.call(), unlink.held_by(holding)).await?;
     if removed.edges.is_empty() && !args.all {

@@ -6,8 +6,8 @@ use std::path::Path;
 use docket_core::Gate;
 use docket_core::model::{KeyPrefix, Name, Outcome, Role, Slug, Title, Trigger};
 use docket_core::workflow::{
-    Lifecycle, NoteLimits, NoteRule, RankBy, ReviewPhase, Schema, Status, Trait, Transitions, WaitsWhen, WhenFailed,
-    Workflow,
+    ChecksWhen, Lifecycle, NoteLimits, NoteRule, RankBy, ReviewPhase, Schema, Status, Trait, Transitions, WaitsWhen,
+    WhenFailed, Workflow,
 };
 
 use super::node::{ConfigError, Field};
@@ -167,6 +167,9 @@ fn switches(settings: &mut super::node::Settings<'_>, patch: &mut WorkflowPatch)
     }
     if let Some(field) = settings.get("waits_when") {
         patch.waits_when = Some(field.one_of(&[("forward", WaitsWhen::Forward), ("leaving", WaitsWhen::Leaving)])?);
+    }
+    if let Some(field) = settings.get("checks_when") {
+        patch.checks_when = Some(field.one_of(&[("success", ChecksWhen::Success), ("closed", ChecksWhen::Closed)])?);
     }
     if let Some(field) = settings.get("when_failed") {
         patch.when_failed = Some(field.one_of(&[("stays", WhenFailed::Stays), ("returns", WhenFailed::Returns)])?);

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use docket_core::limits::Lowered;
 use docket_core::model::{DegradedMode, KeyPrefix, Name, Slug, Title, Trigger};
 use docket_core::workflow::{
-    Lifecycle, RankBy, ReviewPhase, Schemas, Status, Transitions, WaitsWhen, WhenFailed, Workflow,
+    ChecksWhen, Lifecycle, RankBy, ReviewPhase, Schemas, Status, Transitions, WaitsWhen, WhenFailed, Workflow,
 };
 use docket_core::{Gate, Invalid};
 use docket_identity::{JwksSettings, Rate, TokenSettings};
@@ -38,7 +38,7 @@ use locate::Surroundings;
 /// The name of our own configuration file.
 pub(crate) const DOCKET_TOML: &str = "docket.toml";
 /// Where the task-orchestrator keeps its own.
-const TASK_ORCHESTRATOR: &str = ".taskorchestrator/config.yaml";
+pub(crate) const TASK_ORCHESTRATOR: &str = ".taskorchestrator/config.yaml";
 
 const DURABILITIES: [(&str, Durability); 2] = [("full", Durability::Full), ("normal", Durability::Normal)];
 const POLICIES: [(&str, DegradedMode); 3] = [
@@ -121,6 +121,7 @@ pub(crate) struct WorkflowPatch {
     max_depth: Option<u8>,
     gates: Option<BTreeSet<Gate>>,
     waits_when: Option<WaitsWhen>,
+    checks_when: Option<ChecksWhen>,
     when_failed: Option<WhenFailed>,
     check_timeout_default: Option<u32>,
     claims: ClaimsPatch,
@@ -216,6 +217,7 @@ impl WorkflowPatch {
         set(&mut workflow.max_depth, self.max_depth);
         set(&mut workflow.gates, self.gates);
         set(&mut workflow.waits_when, self.waits_when);
+        set(&mut workflow.checks_when, self.checks_when);
         set(&mut workflow.when_failed, self.when_failed);
         set(&mut workflow.check_seconds, self.check_timeout_default);
         set(&mut workflow.claims.ttl_seconds, self.claims.ttl_seconds);

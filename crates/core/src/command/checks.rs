@@ -54,8 +54,18 @@ pub struct ApproveChecks {
     pub item: ItemRef,
     /// Which of them, by place; all, where none is named.
     pub only: Vec<usize>,
-    /// The version of the item that was read: what is let run is exactly that. It has to be said.
-    pub expected_version: Option<u64>,
+    /// The version of the item that was read: what is let run is exactly that.
+    pub expected_version: u64,
+}
+
+impl ApproveChecks {
+    /// The version that was read, of a caller who may have left it out.
+    pub fn version_read(said: Option<u64>) -> Result<u64, Error> {
+        said.ok_or_else(|| {
+            let message = "version is required: the one that was read, for that is what is let run";
+            Error::validation(Reason::MissingField, message).at("version")
+        })
+    }
 }
 
 /// A person's word on a check.
@@ -319,7 +329,7 @@ impl Command for ApproveChecks {
         let mut draft = Draft::new(call, seen);
         let item = seen.resolve(&self.item)?;
         let id = item.id;
-        check_version(item, self.expected_version)?;
+        check_version(item, Some(self.expected_version))?;
         let forbidden =
             |message: &str| Err(Error::new(Kind::Permanent, Code::Forbidden, Reason::CheckNotApproved, message));
         if is_agent(call) {
@@ -347,10 +357,6 @@ impl Command for ApproveChecks {
                     "whoever wrote a check does not approve it: have another person do it, run it yourself with `docket check run`, \
                      or let its command run by [runner] allow in docket.toml",
                 );
-            }
-            if self.expected_version.is_none() {
-                let message = "version is required: the one that was read, for that is what is let run";
-                return Err(Error::validation(Reason::MissingField, message).at("version"));
             }
             if !check.is_approved() {
                 check.approved = Some(Approval { by: by.clone(), at: draft.now, definition: check.definition() });

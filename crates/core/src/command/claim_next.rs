@@ -185,6 +185,7 @@ impl ClaimNext {
             item_type: self.wanted.item_type.clone(),
             include_claimed: false,
             offered_only: true,
+            urgent: None,
             limit: match round {
                 0 => limits::CANDIDATES,
                 1 => limits::CANDIDATES_MORE,

@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::check_batch;
 use super::new_item::{NewItem, Parent, local_item, make};
-use super::place::{check_edge, empty_text};
+use super::place::{Rings, check_edge, empty_text};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
-use crate::graph::Waits;
 use crate::model::{Attribution, Edge, EdgeKind, Item, ItemId, ItemRef, Key, Name, Note, NoteId, Project, Role, Text};
 use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
 use crate::workflow::ExpectedNote;
@@ -123,13 +122,14 @@ impl Command for Create {
             })
             .collect();
         let edges = if ends.is_empty() { EdgeReach::None } else { EdgeReach::Counted };
+        let gives_way = !ends.is_empty() && self.edges.iter().any(|edge| edge.kind.gives_way());
         let mut items: Vec<ItemRef> = parents.chain(ends).collect();
         items.sort_unstable();
         items.dedup();
         Scope {
             project: self.project.clone(),
             items,
-            around: Around { edges, waits: edges == EdgeReach::Counted, ..Around::default() },
+            around: Around { edges, waits: edges == EdgeReach::Counted, gives_way, ..Around::default() },
             ..Scope::default()
         }
     }
@@ -215,17 +215,17 @@ impl Create {
         if self.edges.is_empty() {
             return Ok(Vec::new());
         }
-        let mut waits = Waits::new(draft.seen.waits.as_ref(), project.workflow.has_gate(Gate::Descendants))?;
+        let mut rings = Rings::new(draft.seen, project.workflow.has_gate(Gate::Descendants))?;
         for id in locals.values() {
             if let Some(parent) = draft.item(*id).and_then(|item| item.parent) {
-                waits.add_child(parent, *id);
+                rings.waits.add_child(parent, *id);
             }
         }
         let mut made: Vec<Edge> = Vec::with_capacity(self.edges.len());
         for (index, new) in self.edges.iter().enumerate() {
             let from = end_of(draft, &new.from, locals)?;
             let to = end_of(draft, &new.to, locals)?;
-            let edge = check_edge(draft, &mut waits, from, to, new.kind, new.unblock_at, new.inverse)
+            let edge = check_edge(draft, &mut rings, from, to, new.kind, new.unblock_at, new.inverse)
                 .map_err(|error| Error { message: format!("deps[{index}]: {}", error.message), ..error })?;
             if made.iter().any(|known| known.kind == edge.kind && known.from == edge.from && known.to == edge.to) {
                 return Err(Error::conflict(Reason::Duplicate, format!("deps[{index}]: the same edge twice")));

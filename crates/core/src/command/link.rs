@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::place::check_edge;
+use super::place::{Rings, check_edge};
 use super::{Holding, check_batch};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
-use crate::graph::Waits;
 use crate::model::{Edge, EdgeKind, ItemRef, Role};
 use crate::store::{Around, EdgeReach, ProjectRef, Scope, Slice};
 
@@ -52,7 +51,8 @@ impl Command for Link {
         items.sort_unstable();
         items.dedup();
         let waits = self.edges.iter().any(|edge| edge.kind == EdgeKind::Blocks);
-        let around = Around { edges: EdgeReach::Named, waits, ..Around::default() };
+        let gives_way = self.edges.iter().any(|edge| edge.kind.gives_way());
+        let around = Around { edges: EdgeReach::Named, waits, gives_way, ..Around::default() };
         Scope { project: self.project.clone(), items, around, ..Scope::default() }
     }
 
@@ -62,7 +62,7 @@ impl Command for Link {
         if let Some(holding) = &self.holding {
             holding.check(&mut draft)?;
         }
-        let mut waits: Option<Waits> = None;
+        let mut rings: Option<Rings> = None;
         let mut made: Vec<Edge> = Vec::with_capacity(self.edges.len());
         for (index, spec) in self.edges.iter().enumerate() {
             let numbered = |error: Error| {
@@ -71,14 +71,14 @@ impl Command for Link {
                 Error { message, ..Error::new(error.kind, error.code, error.reason, "") }
                     .at(format!("dependencies[{index}]"))
             };
-            let edge = link(&mut draft, &mut waits, spec).map_err(numbered)?;
+            let edge = link(&mut draft, &mut rings, spec).map_err(numbered)?;
             made.push(edge);
         }
         Ok(Decision::done(draft.finish(), Linked { edges: made }))
     }
 }
 
-fn link(draft: &mut Draft<'_>, waits: &mut Option<Waits>, spec: &EdgeSpec) -> Result<Edge, Error> {
+fn link(draft: &mut Draft<'_>, rings: &mut Option<Rings>, spec: &EdgeSpec) -> Result<Edge, Error> {
     let from = draft.seen.resolve(&spec.from)?.id;
     let to = draft.seen.resolve(&spec.to)?;
     let parents_wait = draft.project_of(to)?.workflow.has_gate(Gate::Descendants);
@@ -91,11 +91,11 @@ fn link(draft: &mut Draft<'_>, waits: &mut Option<Waits>, spec: &EdgeSpec) -> Re
             format!("there is a {} edge between these items already", spec.kind.as_str()),
         ));
     }
-    let waits = match waits {
-        Some(waits) => waits,
-        None => waits.insert(Waits::new(draft.seen.waits.as_ref(), parents_wait)?),
+    let rings = match rings {
+        Some(rings) => rings,
+        None => rings.insert(Rings::new(draft.seen, parents_wait)?),
     };
-    let edge = check_edge(draft, waits, from, to, spec.kind, spec.unblock_at, spec.inverse)?;
+    let edge = check_edge(draft, rings, from, to, spec.kind, spec.unblock_at, spec.inverse)?;
     draft.add_edge(&edge, None);
     Ok(edge)
 }

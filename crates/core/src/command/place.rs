@@ -2,11 +2,11 @@
 
 use crate::engine::{Draft, reopen_for_child};
 use crate::error::{Error, Gate, Invalid, Reason};
-use crate::graph::{Waits, cycle_error};
+use crate::graph::{Waits, Ways, cycle_error, ring_error};
 use crate::limits;
 use crate::model::{Edge, EdgeId, EdgeKind, ItemId, Project, Role, Summary, Text};
 use crate::plant::{Bug, planted};
-use crate::store::WaitEdge;
+use crate::store::{Slice, WaitEdge};
 
 /// Refuses lists on an item that are too long.
 pub(super) fn check_lists(lists: &[(&str, usize)]) -> Result<(), Error> {
@@ -51,10 +51,23 @@ pub(super) fn receive(draft: &mut Draft<'_>, project: &Project, parent: ItemId) 
     Ok(())
 }
 
-/// An edge that may be made, checked against everything it would wait for; the graph of waits grows with it.
+/// What new edges must not close: circles of items that wait for each other, and of items that give way to each other.
+pub(super) struct Rings {
+    pub(super) waits: Waits,
+    ways: Ways,
+}
+
+impl Rings {
+    /// From what was loaded. `parents_wait` says whether the workflow lets a parent finish only after its children.
+    pub(super) fn new(seen: &Slice, parents_wait: bool) -> Result<Self, Error> {
+        Ok(Self { waits: Waits::new(seen.waits.as_ref(), parents_wait)?, ways: Ways::new(seen.gives_way.as_deref()) })
+    }
+}
+
+/// An edge that may be made, checked against everything that it would wait for or give way to; both grow with it.
 pub(super) fn check_edge(
     draft: &mut Draft<'_>,
-    waits: &mut Waits,
+    rings: &mut Rings,
     from: ItemId,
     to: ItemId,
     kind: EdgeKind,
@@ -84,11 +97,15 @@ pub(super) fn check_edge(
         Edge { id: EdgeId::from_uuid(draft.new_uuid()), kind, from, to, unblock_at, inverse, created_at: draft.now };
     if kind == EdgeKind::Blocks {
         let wait = WaitEdge { from, to, threshold: edge.threshold() };
-        if let Some(path) = waits.cycle_with_edge(wait).filter(|_| !planted(Bug::CyclesUnchecked)) {
+        if let Some(path) = rings.waits.cycle_with_edge(wait).filter(|_| !planted(Bug::CyclesUnchecked)) {
             return Err(cycle_error(&path, |id| draft.may_tell(id)));
         }
-        waits.add_edge(wait);
+        rings.waits.add_edge(wait);
     }
+    if let Some(path) = rings.ways.ring_with(&edge)?.filter(|_| !planted(Bug::CyclesUnchecked)) {
+        return Err(ring_error(&path, |id| draft.may_tell(id)));
+    }
+    rings.ways.add(&edge);
     Ok(edge)
 }
 

@@ -161,6 +161,23 @@ pub(super) fn keeps_items(before: &Workflow, after: &Workflow) -> Result<(), Err
             .at("workflow"));
         }
     }
+    // Who waits for an answer would stand elsewhere, and who was put aside there would be taken for somebody who waits.
+    let place = |workflow: &Workflow| workflow.parked().map(|status| status.name.clone());
+    if place(before) != place(after) || (before.parked.is_none() && after.parked.is_some()) {
+        return Err(Error::conflict(
+            Reason::BadValue,
+            "the status for questions (parked) of a project with items cannot change: items may be in it, and others wait for an \
+             answer where it was",
+        )
+        .at("workflow"));
+    }
+    if after.has_review() && !before.has_review() {
+        return Err(Error::conflict(
+            Reason::BadValue,
+            "a project with items cannot get its first status of the role review: people are asked to sign off what is at work",
+        )
+        .at("workflow"));
+    }
     if after.has_gate(Gate::Descendants) && !before.has_gate(Gate::Descendants) {
         return Err(Error::conflict(
             Reason::BadValue,

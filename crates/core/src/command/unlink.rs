@@ -38,12 +38,15 @@ pub enum Unlink {
         /// Their kind, and whether they were written from the blocked end.
         kind: Option<(EdgeKind, bool)>,
     },
-    /// All that touch an item.
+    /// All that touch an item, whichever end it is.
     Of {
         /// The project the item is looked up in.
         project: ProjectRef,
         /// The item.
         item: ItemRef,
+        /// Their kind, and whether they were written from the blocked end.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kind: Option<(EdgeKind, bool)>,
     },
     /// The same, for an item that the caller holds: nothing is removed once that has changed hands.
     Holding(Holding, Box<Unlink>),
@@ -94,7 +97,7 @@ impl Unlink {
             Self::Between { project, from, to, .. } | Self::Written { project, from, to, .. } => {
                 Scope { project: project.clone(), items: vec![from.clone(), to.clone()], around, ..Scope::default() }
             }
-            Self::Of { project, item } => {
+            Self::Of { project, item, .. } => {
                 Scope { project: project.clone(), items: vec![item.clone()], around, ..Scope::default() }
             }
             Self::Holding(holding, unlink) => {
@@ -135,9 +138,12 @@ impl Unlink {
                 };
                 seen.edges.values().filter(matches).cloned().collect()
             }
-            Self::Of { item, .. } => {
+            Self::Of { item, kind, .. } => {
                 let item = seen.resolve(item)?.id;
-                seen.edges.values().filter(|edge| edge.from == item || edge.to == item).cloned().collect()
+                let matches = |edge: &&Edge| {
+                    kind.is_none_or(|kind| kind == (edge.kind, edge.inverse)) && (edge.from == item || edge.to == item)
+                };
+                seen.edges.values().filter(matches).cloned().collect()
             }
             Self::Holding(_, unlink) => unlink.meant(seen)?,
         })

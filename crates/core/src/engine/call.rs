@@ -1,5 +1,6 @@
 //! Who calls, and how a retry of the call is recognised.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,6 +12,24 @@ use crate::checks::{Allowed, Look};
 use crate::error::Error;
 use crate::model::{Attribution, DegradedMode, Item, ItemId, Name, RequestId};
 use crate::store::{AnswerKey, KeyReach, Scope};
+
+/// What was called, and which of its units this is. The name of a request is that of a call of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Called {
+    /// A word of a shell's that may come to one of several commands; without it, what was called is the command.
+    tool: Option<Arc<str>>,
+    /// The unit, where there are several and this is not the first.
+    part: Option<&'static str>,
+    /// A digest of what is asked for beside this unit: with something else it is another call.
+    beside: Option<[u8; 32]>,
+}
+
+impl Called {
+    /// A tool, by the name that no other has.
+    pub fn tool(name: String) -> Arc<Self> {
+        Arc::new(Self { tool: Some(name.into()), ..Self::default() })
+    }
+}
 
 /// The circumstances of one request.
 #[derive(Clone, Debug)]
@@ -26,6 +45,8 @@ pub struct Call {
     /// Whose name it is, where parts of a request state actors and the whole does not: two actors behind one principal
     /// do not share names.
     pub requester: Option<Name>,
+    /// What was called, where that is not the command, or has several units.
+    pub called: Option<Arc<Called>>,
     /// What the caller may do, and where. The engine that runs the call puts its own here.
     pub access: Arc<Access>,
     /// Whether checks that are missing are run instead of being refused. The engine says so that can have them run.
@@ -51,6 +72,7 @@ impl Call {
             policy: DegradedMode::default(),
             request: None,
             requester: None,
+            called: None,
             access: Arc::default(),
             runs_checks: false,
             looks: BTreeMap::new(),
@@ -59,6 +81,20 @@ impl Call {
             place: None,
             seed,
         }
+    }
+
+    /// The same for a further unit of the call: its answer is kept beside that of the first.
+    #[must_use]
+    pub fn part(self, part: &'static str) -> Self {
+        let tool = self.called.as_ref().and_then(|called| called.tool.clone());
+        Self { called: Some(Arc::new(Called { tool, part: Some(part), beside: None })), ..self }
+    }
+
+    /// The same for the first unit of a call that asks for more than this.
+    #[must_use]
+    pub fn beside<C: Serialize>(self, more: &C) -> Self {
+        let tool = self.called.as_ref().and_then(|called| called.tool.clone());
+        Self { called: Some(Arc::new(Called { tool, part: None, beside: Some(digest(more)) })), ..self }
     }
 
     /// A call that only asks the gates: it names nobody and makes nothing.
@@ -115,14 +151,14 @@ impl Call {
         let held_by = if self.access.item.is_none() { scope.held_by } else { Vec::new() };
         let keys = match (self.access.key, scope.keys) {
             (Some(key), KeyReach::None) => KeyReach::Ids(vec![key]),
-            (None, KeyReach::None) if self.access.keyless => KeyReach::Standing,
+            (None, KeyReach::None) if self.access.keyless => KeyReach::Any,
             (_, keys) => keys,
         };
         Scope { visible: self.access.projects.clone(), held_by, keys, ..scope }
     }
 
     /// Where the answer to this request is kept, if it has a name.
-    pub(crate) fn answer_key(&self, operation: &'static str) -> Option<AnswerKey> {
+    pub(crate) fn answer_key(&self, command: &'static str) -> Option<AnswerKey> {
         let request = self.request.clone()?;
         let requester = self.requester.as_ref().or(self.by.as_ref().map(|who| &who.actor.id));
         let principal = match requester {
@@ -130,11 +166,25 @@ impl Call {
             Some(id) => Name::parse(&format!("{} {id}", self.principal)).unwrap_or_else(|_| id.under(&self.principal)),
             None => self.principal.clone(),
         };
+        let called = self.called.as_deref();
+        let operation = match called.map(|called| (called.tool.as_deref(), called.part)) {
+            None | Some((None, None)) => Cow::Borrowed(command),
+            Some((Some(tool), None)) => Cow::Owned(tool.to_owned()),
+            Some((tool, Some(part))) => Cow::Owned(format!("{} {part}", tool.unwrap_or(command))),
+        };
         Some(AnswerKey { principal, operation, request })
+    }
+
+    /// A digest of what a unit of this call is about. Of a tool, which command it came to be is a part of that.
+    pub(crate) fn digest<C: Serialize>(&self, command: &'static str, asked: &C) -> [u8; 32] {
+        match self.called.as_deref() {
+            Some(Called { tool: Some(_), beside, .. }) => digest(&(command, beside, asked)),
+            Some(Called { tool: None, .. }) | None => digest(asked),
+        }
     }
 }
 
-/// A digest of a request's content, to tell a retry from another request under the same name.
+/// A digest of content, to tell one request from another.
 pub(crate) fn digest<C: Serialize>(command: &C) -> [u8; 32] {
     // A command is plain data: it always serialises; were it not to, no retry would be recognised as one.
     let bytes = serde_json::to_vec(command).unwrap_or_default();
@@ -158,5 +208,19 @@ mod tests {
         };
         assert_ne!(key("key:ci:1a2b3c4d"), key("key:ci:5e6f7a8b"));
         assert_eq!(key("key:ci:1a2b3c4d"), key("key:ci:1a2b3c4d"));
+    }
+
+    #[test]
+    fn the_name_of_a_request_is_that_of_a_call_of_a_tool_whichever_command_it_comes_to() {
+        let call = Call { request: RequestId::parse("once").ok(), ..Call::new(Name::parse("ann").expect("a name"), 1) };
+        let of = |call: &Call, command| call.answer_key(command).expect("it has a name").operation;
+        assert_eq!((of(&call, "create"), of(&call, "remove")), ("create".into(), "remove".into()));
+        let tool = Call { called: Some(Called::tool("docket/plan".to_owned())), ..call.clone() };
+        assert_eq!((of(&tool, "create"), of(&tool, "remove")), ("docket/plan".into(), "docket/plan".into()));
+        assert_ne!(tool.digest("create", &1), tool.digest("remove", &1), "with another command it is another request");
+        assert_ne!(tool.digest("create", &1), tool.digest("create", &2));
+        assert_ne!(tool.digest("create", &1), tool.clone().beside(&2).digest("create", &1), "nor with more beside it");
+        let further = [of(&tool.clone().part("releases"), "claim"), of(&call.part("releases"), "claim")];
+        assert_eq!(further, ["docket/plan releases", "claim releases"]);
     }
 }

@@ -136,7 +136,7 @@ fn move_for(
         Ok(moved) => moved,
         Err(refusals) => return Ok(Err(refusals)),
     };
-    let cascades = cascade(draft, &item, found.to_role, found.trigger, &mut waiting)?;
+    let cascades = cascade(draft, &item, found.to_role, &mut waiting)?;
     Ok(Ok(Moved { cascades, unblocked: waiting.released(draft), ..found }))
 }
 
@@ -229,17 +229,11 @@ impl Waiting {
     }
 }
 
-fn cascade(
-    draft: &mut Draft<'_>,
-    item: &Item,
-    to: Role,
-    trigger: Trigger,
-    waiting: &mut Waiting,
-) -> Result<Vec<Cascade>, Error> {
+fn cascade(draft: &mut Draft<'_>, item: &Item, to: Role, waiting: &mut Waiting) -> Result<Vec<Cascade>, Error> {
     let mut cascades = Vec::new();
     if to == Role::Terminal {
         climb_closed(draft, item.parent, waiting, &mut cascades)?;
-    } else if trigger == Trigger::Reopen {
+    } else if !item.role.is_open() {
         climb_open(draft, item.parent, Role::Terminal, waiting, &mut cascades)?;
     } else if to == Role::Work {
         climb_open(draft, item.parent, Role::Queue, waiting, &mut cascades)?;

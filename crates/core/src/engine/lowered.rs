@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Reason};
 use crate::limits::Lowered;
-use crate::model::{Brief, Criterion, Entry, Item};
+use crate::model::{Authority, Brief, Criterion, Entry, Evidence, Item};
 use crate::store::{ChangeSet, Slice};
 
 /// Refuses what is longer or more than the operator of this process allows.
@@ -115,10 +115,11 @@ fn beside(brief: &Brief) -> Vec<(&'static str, &str)> {
     brief.acceptance_criteria.iter().flat_map(words_of).chain(checks).collect()
 }
 
-/// How a criterion is shown, and what was noted when it was.
+/// How a criterion is shown, and what was noted when it was. How a check ended is said here, and by nobody who could say less.
 fn words_of(criterion: &Criterion) -> impl Iterator<Item = (&'static str, &str)> {
     let how = criterion.instructions.iter().map(|how| ("instructions", how.as_str()));
-    let notes = criterion.evidence.iter().filter_map(|evidence| evidence.note.as_ref());
+    let is_said = |evidence: &&Evidence| evidence.authority != Authority::Check;
+    let notes = criterion.evidence.iter().filter(is_said).filter_map(|evidence| evidence.note.as_ref());
     how.chain(notes.map(|note| ("note", note.as_str())))
 }
 

@@ -8,10 +8,11 @@ mod lowered;
 mod unit;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tracing::Instrument as _;
 
-pub use call::Call;
+pub use call::{Call, Called};
 pub(crate) use call::digest;
 pub use cascade::{Cascade, Moved, move_by_engine, move_item};
 pub(crate) use cascade::{close_parents, force_alone, move_alone, reopen_for_child};
@@ -142,6 +143,29 @@ impl Engine {
     }
 
     pub(crate) async fn execute<C: Command>(&self, call: Call, command: Arc<C>) -> Result<C::Output, Error> {
+        self.attempt(call, command).await.map_err(|missed| missed.error)
+    }
+
+    /// The same for what somebody has worked for: a store that has no time for it is asked again, later each time, as long as it
+    /// is sure that nothing of it was written.
+    pub(crate) async fn execute_patiently<C: Command>(&self, call: Call, command: Arc<C>) -> Result<C::Output, Error> {
+        let mut pause = limits::PATIENCE_MS;
+        for _ in 1..limits::PATIENT_TRIES {
+            let missed = match self.attempt(call.clone(), Arc::clone(&command)).await {
+                Ok(done) => return Ok(done),
+                Err(missed) => missed,
+            };
+            let has_no_time = missed.unwritten && missed.error.reason == Reason::StoreBusy;
+            let Some(sleep) = self.runs.as_ref().map(Runs::timer).filter(|_| has_no_time) else {
+                return Err(missed.error);
+            };
+            sleep(Duration::from_millis(pause)).await;
+            pause *= 2;
+        }
+        self.execute(call, command).await
+    }
+
+    async fn attempt<C: Command>(&self, call: Call, command: Arc<C>) -> Result<C::Output, Missed> {
         call.access.check(C::NEEDS)?;
         if planted(Bug::RowsOneByOne) {
             for item in command.scope(&call).items {
@@ -153,9 +177,11 @@ impl Engine {
             target: crate::span::TARGET, "unit", otel.name = C::NAME, docket.operation = C::NAME, docket.outcome = tracing::field::Empty
         );
         let executed = self.store.execute(Box::new(unit)).instrument(span.clone()).await;
+        let lost = matches!(executed, Err(StoreError::Conflict | StoreError::Overloaded));
+        let unwritten = lost || outcome.is_open();
         let done = Self::answer::<C>(executed, &outcome);
         crate::span::record(&span, &done);
-        done
+        done.map_err(|error| Missed { error, unwritten })
     }
 
     fn answer<C: Command>(executed: Result<(), StoreError>, outcome: &Outcome<C::Output>) -> Result<C::Output, Error> {
@@ -170,6 +196,19 @@ impl Engine {
                 Err(error.into())
             }
         }
+    }
+}
+
+/// Why a command was not run, or refused.
+struct Missed {
+    error: Error,
+    /// Whether it is sure that nothing of it was written: a commit that was not answered may have happened.
+    unwritten: bool,
+}
+
+impl From<Error> for Missed {
+    fn from(error: Error) -> Self {
+        Self { error, unwritten: true }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::call::{Call, digest};
+use super::call::Call;
 use crate::access::Needs;
 use crate::error::{Error, Reason};
 use crate::limits;
@@ -60,6 +60,11 @@ impl<T> Outcome<T> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
     }
 
+    /// Whether the unit has decided nothing yet: then a store that gives up has written nothing of it.
+    pub(super) fn is_open(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
     /// The answer, once the store has run the unit.
     pub(super) fn take(&self) -> Result<T, Error> {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -88,7 +93,7 @@ pub(super) struct CommandUnit<C: Command> {
 impl<C: Command> CommandUnit<C> {
     pub(super) fn new(call: Call, command: Arc<C>) -> (Self, Outcome<C::Output>) {
         let slot = Arc::new(Mutex::new(None));
-        let digest = if call.request.is_some() { digest(command.as_ref()) } else { [0; 32] };
+        let digest = if call.request.is_some() { call.digest(C::NAME, command.as_ref()) } else { [0; 32] };
         (Self { call, command, digest, outcome: Outcome(Arc::clone(&slot)) }, Outcome(slot))
     }
 

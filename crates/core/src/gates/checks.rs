@@ -1,14 +1,19 @@
-//! Into success only with every check passed, of the work tree as it is.
+//! Into success only with every check passed, of the work tree as it is; where the workflow says so, to no other end either.
 
 use super::Attempt;
 use crate::checks::{in_words, unshown};
 use crate::engine::Draft;
 use crate::error::{Gate, Refusal, UnshownCheck, echo};
 use crate::model::{CheckStanding, Outcome, Role, Sections};
+use crate::workflow::ChecksWhen;
 
 pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal> {
     let found = attempt.resolved.as_ref().ok()?;
-    if found.to.role != Role::Terminal || found.to.outcome != Some(Outcome::Success) {
+    let looks = match attempt.workflow.checks_when {
+        ChecksWhen::Success => found.to.outcome == Some(Outcome::Success),
+        ChecksWhen::Closed => true,
+    };
+    if found.to.role != Role::Terminal || !looks {
         return None;
     }
     let item = attempt.item.id;

@@ -13,7 +13,7 @@ pub use ownership::{Caller, check_holder, check_owner, guards, renew};
 use crate::engine::Draft;
 use crate::error::{Gate, Refusal};
 use crate::model::{Item, Outcome, Trigger};
-use crate::plant;
+use crate::plant::{Bug, planted};
 use crate::workflow::{Move, NoMove, Workflow};
 
 /// A move that is to be looked at by every gate.
@@ -69,10 +69,21 @@ pub fn evaluate(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Vec<Refusal> {
     refusals
 }
 
-/// A bug that a test of closing must catch: what the path asks for is not looked at.
+/// Bugs that a test of closing must catch: a part of what the path asks for is not looked at.
 fn skipped(attempt: &Attempt<'_>, gate: Gate) -> bool {
     let closes = || attempt.resolved.as_ref().is_ok_and(|found| !found.to.role.is_open());
-    plant::planted(plant::Bug::GateSkipped) && matches!(gate, Gate::Dependencies | Gate::Notes) && closes()
+    let bug = match gate {
+        Gate::Dependencies => Bug::DependenciesSkipped,
+        Gate::Notes => Bug::NotesSkipped,
+        Gate::Transition
+        | Gate::Ownership
+        | Gate::Criteria
+        | Gate::Checks
+        | Gate::Descendants
+        | Gate::Question
+        | Gate::Review => return false,
+    };
+    planted(bug) && closes()
 }
 
 /// The refusals that hold even where a subtree is closed by force: what others hold, and what is not shown.

@@ -2,6 +2,8 @@
 
 mod order;
 mod waits;
+mod ways;
 
 pub use order::{longest_path, topological};
 pub use waits::{Stage, Waits, cycle_error};
+pub use ways::{Ways, ring_error};

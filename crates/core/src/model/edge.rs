@@ -26,6 +26,14 @@ impl EdgeKind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Blocks, Self::RelatesTo, Self::Supersedes, Self::DuplicateOf];
 
+    /// Whether one end of such an edge gives way to the other.
+    pub fn gives_way(self) -> bool {
+        match self {
+            Self::Supersedes | Self::DuplicateOf => true,
+            Self::Blocks | Self::RelatesTo => false,
+        }
+    }
+
     /// The kind as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -114,6 +122,15 @@ impl Edge {
             EdgeKind::DuplicateOf => {
                 EdgeEffect { from_is_moot: to.outcome != Some(Outcome::Cancelled), ..EdgeEffect::default() }
             }
+        }
+    }
+
+    /// The end that gives way and the one that it gives way to, where the edge says that one of them is done elsewhere.
+    pub fn gives_way(&self) -> Option<(ItemId, ItemId)> {
+        match self.kind {
+            EdgeKind::DuplicateOf => Some((self.from, self.to)),
+            EdgeKind::Supersedes => Some((self.to, self.from)),
+            EdgeKind::Blocks | EdgeKind::RelatesTo => None,
         }
     }
 

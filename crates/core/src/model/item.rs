@@ -78,7 +78,7 @@ pub struct Inbox(pub u8);
 impl Inbox {
     /// A question is open.
     pub const QUESTION: u8 = 1;
-    /// It is in review, and a criterion is for a person to sign off.
+    /// It is in review, or at work where the workflow has no review, and a criterion is for a person to sign off.
     pub const SIGN_OFF: u8 = 2;
     /// It is in review.
     pub const REVIEW: u8 = 4;

@@ -10,7 +10,7 @@ use super::{Here, Proved, Prover, Room, Subject, Wanted, agreed, is_known, knows
 use crate::checks::{Look, standing};
 use crate::command::{EndRun, OrderRuns, Report, RunsOrdered, TakeRun};
 use crate::engine::{Call, Engine};
-use crate::error::{Error, Reason};
+use crate::error::{Error, Kind, Reason};
 use crate::limits;
 use crate::model::{Check, CheckStanding, Definition, ItemRef, Run, RunId, RunState, Taking, Timestamp};
 use crate::store::{ProjectRef, Scope};
@@ -176,30 +176,43 @@ impl Engine {
     ) -> Result<Run, Error> {
         let (runner, definition) = (prover.name().clone(), run.definition.clone());
         let end = EndRun { run: run.id, runner, definition, report, back, next };
-        let ended = self.run_alone(call, end, step).await?;
+        let ended = self.execute_patiently(self.step(call, step), Arc::new(end)).await?;
         Ok(ended.runs.into_iter().next().unwrap_or_else(|| run.clone()))
     }
 
-    /// What a prover reports, unless somebody gives the run up meanwhile: then it is dropped, and ends with that.
+    /// What a prover reports, unless somebody gives the run up meanwhile: then it is dropped, and ends with that. That nobody can
+    /// say so for the moment is no reason to.
     async fn unless_given_up(&self, run: &Run, report: impl Future<Output = Report>) -> Result<Option<Report>, Error> {
-        let mut report = pin!(report);
-        let mut head = self.store.head().await?;
-        loop {
-            let mut changed = self.store.changed(head);
-            let first = std::future::poll_fn(|context| match report.as_mut().poll(context) {
-                Poll::Ready(report) => Poll::Ready(Ok(report)),
-                Poll::Pending => changed.as_mut().poll(context).map(Err),
-            });
-            match first.await {
-                Ok(report) => return Ok(Some(report)),
-                Err(newer) => head = newer?,
+        let given_up = async {
+            let mut known = None;
+            loop {
+                match self.stands(run, known).await {
+                    Ok((RunState::Running, head)) => known = Some(head),
+                    Ok(_) => return Ok(()),
+                    Err(error) if error.kind == Kind::Permanent => return Err(error),
+                    Err(error) => self.pause(error).await?,
+                }
             }
-            let scope = Scope { run_ids: vec![run.id], ..Scope::default() };
-            let stands = self.store.view(&scope).await?.runs.get(&run.id).map(|run| run.state);
-            if stands != Some(RunState::Running) {
-                return Ok(None);
-            }
+        };
+        match first(report, given_up).await {
+            Ok(report) => Ok(Some(report)),
+            Err(given_up) => given_up.map(|()| None),
         }
+    }
+
+    /// How a run that is being made stands, once something was committed after what is known.
+    async fn stands(&self, run: &Run, known: Option<u64>) -> Result<(RunState, u64), Error> {
+        let Some(known) = known else { return Ok((RunState::Running, self.store.head().await?)) };
+        let head = self.store.changed(known).await?;
+        let seen = self.store.view(&Scope { run_ids: vec![run.id], ..Scope::default() }).await?;
+        Ok((seen.runs.get(&run.id).map_or(RunState::Cancelled, |run| run.state), head))
+    }
+
+    /// Waits until the store may have more time, where there is a clock to wait by.
+    async fn pause(&self, error: Error) -> Result<(), Error> {
+        let Some(runs) = &self.runs else { return Err(error) };
+        runs.timer()(Duration::from_millis(error.retry_after_ms.unwrap_or(limits::PATIENCE_MS))).await;
+        Ok(())
     }
 
     /// Waits for runs that were not begun at once; says which checks others have made.

@@ -1,7 +1,6 @@
 //! Runs that wait in the queue, made by whoever they are for.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::here::Making;

@@ -6,7 +6,7 @@ use crate::checks::{Look, standing};
 use crate::command::ChecksSet;
 use crate::engine::{Call, Engine};
 use crate::error::Error;
-use crate::model::{Check, CheckStanding, ItemId, ItemRef, Run, Tree, VerificationKind};
+use crate::model::{Check, CheckStanding, ItemId, ItemRef, Run, Timestamp, Tree, VerificationKind};
 use crate::prove::{Proved, Wanted};
 use crate::store::{Around, ProjectRef};
 
@@ -100,7 +100,9 @@ impl Engine {
         wanted: Wanted,
     ) -> Result<ProvedShown, Error> {
         let named = wanted.only.clone();
-        let Proved { look, runs, unchanged } = self.prove(call, project.clone(), item.clone(), wanted).await?;
+        let Proved { mut look, runs, unchanged } = self.prove(call, project.clone(), item.clone(), wanted).await?;
+        // Whoever asks again under the name of a request is told of the runs that it made, as whoever asked first.
+        look.since = runs.iter().map(|run| run.ordered_at).fold(look.since, Timestamp::min);
         let now = self.checks_after(project, item, Some(&look)).await?;
         let holds = |index: &usize| now.checks.get(*index).is_some_and(|check| check.status == CheckStanding::Pass);
         let made = runs.iter().map(|run| run.check).chain(unchanged.iter().copied());

@@ -21,6 +21,11 @@ use crate::store::{
 };
 use crate::workflow::{ExpectedNote, Move, Target};
 
+/// How often one looks further back for what was done to an item, behind what only says that somebody is at it.
+const ACTIVITY_ROUNDS: usize = 6;
+/// How many events are looked at each time but the first.
+const ACTIVITY_STEP: usize = 1_000;
+
 /// How much of an item's parent is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ParentReach {
@@ -77,6 +82,8 @@ pub struct ParentView {
     pub key: Key,
     /// How its children stand.
     pub tally: ChildTally,
+    /// Whether it has more children of a role than were counted.
+    pub tally_cut: bool,
     /// Its brief, where it is shown in full.
     pub brief: Option<Brief>,
     /// Its children, where it is shown in full.
@@ -214,12 +221,16 @@ impl Engine {
         let mut seen = self.show(&ProjectRef::Any, &[ItemRef::Id(id)], around).await?;
         let Some(item) = seen.items.get(&id).cloned() else { return Ok(None) };
         let key = seen.project_of(&item)?.key(item.number);
-        let tally = self.store().tally_children(&[id]).await?.remove(&id).unwrap_or_default();
+        // One more than is told, to know whether there are more.
+        let most = limits::CHILDREN_COUNTED;
+        let mut tally = self.store().tally_children(&[id], Some(most + 1)).await?.remove(&id).unwrap_or_default();
+        let tally_cut = tally.cut(most);
         let children = if full { self.children_of(id).await? } else { Capped::default() };
         Ok(Some(ParentView {
             item,
             key,
             tally,
+            tally_cut,
             brief: seen.briefs.remove(&id).filter(|brief| !brief.is_empty()),
             children,
             comments: seen.comments.remove(&id).unwrap_or_default(),
@@ -239,14 +250,30 @@ impl Engine {
     }
 
     async fn activity_of(&self, id: ItemId, limit: usize) -> Result<Vec<Event>, Error> {
-        let verbs = Verb::ALL.into_iter().filter(|verb| *verb != Verb::SessionBeat).collect();
-        // Claims that were extended are looked at and not told.
-        let most = (limit * 4).min(limits::PAGE);
-        let filter = EventFilter { item: Some(id), verbs, newest_first: true, limit: most, ..EventFilter::default() };
-        let mut events = self.events(&filter).await?;
-        events.retain(|event| !event.is_sign_of_life());
-        events.truncate(limit);
-        Ok(events)
+        let verbs: Vec<Verb> = Verb::ALL.into_iter().filter(|verb| *verb != Verb::SessionBeat).collect();
+        let mut told: Vec<Event> = Vec::new();
+        let mut before = None;
+        for round in 0..ACTIVITY_ROUNDS {
+            // Claims that were extended are looked at and not told; the further it goes, the more is looked at once.
+            let most = if round == 0 { (limit * 4).min(limits::PAGE) } else { ACTIVITY_STEP };
+            let filter = EventFilter {
+                item: Some(id),
+                verbs: verbs.clone(),
+                before,
+                newest_first: true,
+                limit: most,
+                ..EventFilter::default()
+            };
+            let events = self.events(&filter).await?;
+            let is_last = events.len() < most;
+            before = events.last().map(|event| event.seq);
+            told.extend(events.into_iter().filter(|event| !event.is_sign_of_life()));
+            if is_last || told.len() >= limit {
+                break;
+            }
+        }
+        told.truncate(limit);
+        Ok(told)
     }
 
     fn obstacles_of(&self, seen: &Slice, rules: &Project, item: &Item) -> Vec<Obstacle> {

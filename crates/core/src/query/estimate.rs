@@ -8,11 +8,15 @@ use serde_json::Value;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::limits;
-use crate::model::{Item, ItemId, ItemRef, Name, Outcome, Role, Tag, Timestamp, Verb};
+use crate::model::{Event, Item, ItemId, ItemRef, Name, Outcome, Role, Tag, Timestamp, Verb};
 use crate::store::{Around, EventFilter, ProjectRef};
 
-/// How many moves are looked back at.
-const LOOKED_AT: usize = 1000;
+/// How many moves are looked at in one step.
+const STEP: usize = 1_000;
+/// How many moves are looked back at, at the most.
+const LOOKED_AT: usize = 10_000;
+/// A sample that is large enough: no more is looked for.
+const SAMPLE: usize = 200;
 
 /// The middle and the slow end of a sample, in minutes.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -40,44 +44,73 @@ pub struct Estimate {
 }
 
 impl Engine {
-    /// How long work with all of these tags and capabilities has taken. The newest moves of the project are looked at.
+    /// How long work with all of these tags and capabilities has taken. The newest moves of the project are looked at, until
+    /// enough of such work is found, or as many as are looked at in any case.
     pub async fn estimate(&self, project: &ProjectRef, tags: &[Tag], able: &[Name]) -> Result<Estimate, Error> {
-        let filter = EventFilter {
-            project: project.clone(),
-            verbs: vec![Verb::Moved],
-            newest_first: true,
-            limit: LOOKED_AT,
-            ..EventFilter::default()
-        };
-        let mut began: BTreeMap<ItemId, Timestamp> = BTreeMap::new();
-        let mut took: BTreeMap<ItemId, i64> = BTreeMap::new();
-        for event in self.events(&filter).await?.iter().rev() {
-            let (Some(item), Some(to)) = (event.item, event.data.get("toRole").and_then(Value::as_str)) else {
-                continue;
-            };
-            if to == Role::Work.as_str() {
-                began.entry(item).or_insert(event.at);
-            } else if to == Role::Terminal.as_str()
-                && let Some(begin) = began.remove(&item)
-            {
-                took.insert(item, event.at.as_millis() - begin.as_millis());
-            }
-        }
-        let named: Vec<ItemRef> = took.keys().rev().take(limits::BATCH).map(|id| ItemRef::Id(*id)).collect();
-        let seen = self.show(&ProjectRef::Any, &named, Around::default()).await?;
-        let like = |item: &&Item| {
+        let like = |item: &Item| {
             item.outcome == Some(Outcome::Success)
                 && tags.iter().all(|tag| item.tags.contains(tag))
                 && able.iter().all(|capability| item.required_capabilities.contains(capability))
         };
-        let alike: Vec<&Item> = seen.items.values().filter(like).collect();
-        let minutes = |item: &&Item| u32::try_from((took.get(&item.id)? + 59_999) / 60_000).ok();
-        Ok(Estimate {
+        let mut moves: Vec<Event> = Vec::new();
+        // Of other work nothing is kept but that it was looked at.
+        let mut known: BTreeMap<ItemId, Option<Item>> = BTreeMap::new();
+        loop {
+            let filter = EventFilter {
+                project: project.clone(),
+                verbs: vec![Verb::Moved],
+                before: moves.last().map(|event| event.seq),
+                newest_first: true,
+                limit: STEP,
+                ..EventFilter::default()
+            };
+            let page = self.events(&filter).await?;
+            let is_last = page.len() < STEP;
+            moves.extend(page);
+            let took = took(&moves);
+            let new: Vec<ItemId> = took.keys().filter(|id| !known.contains_key(id)).copied().collect();
+            for ids in new.chunks(limits::BATCH) {
+                let named: Vec<ItemRef> = ids.iter().copied().map(ItemRef::Id).collect();
+                let mut seen = self.show(&ProjectRef::Any, &named, Around::default()).await?;
+                known.extend(ids.iter().map(|id| (*id, seen.items.remove(id).filter(like))));
+            }
+            let alike: Vec<(&Item, i64)> =
+                took.iter().filter_map(|(id, time)| Some((known.get(id)?.as_ref()?, *time))).collect();
+            if is_last || alike.len() >= SAMPLE || moves.len() >= LOOKED_AT {
+                return Ok(Estimate::of(&alike));
+            }
+        }
+    }
+}
+
+impl Estimate {
+    fn of(alike: &[(&Item, i64)]) -> Self {
+        let minutes = |(_, took): &(&Item, i64)| u32::try_from((took + 59_999) / 60_000).ok();
+        Self {
             sample: alike.len(),
             work_minutes: spread(alike.iter().filter_map(minutes).collect()),
-            stated_minutes: spread(alike.iter().filter_map(|item| item.estimate_minutes).collect()),
-        })
+            stated_minutes: spread(alike.iter().filter_map(|(item, _)| item.estimate_minutes).collect()),
+        }
     }
+}
+
+/// How long each item took from the beginning of its work to its last end, by moves that come the newest first.
+fn took(moves: &[Event]) -> BTreeMap<ItemId, i64> {
+    let mut began: BTreeMap<ItemId, Timestamp> = BTreeMap::new();
+    let mut took: BTreeMap<ItemId, i64> = BTreeMap::new();
+    for event in moves.iter().rev() {
+        let (Some(item), Some(to)) = (event.item, event.data.get("toRole").and_then(Value::as_str)) else {
+            continue;
+        };
+        if to == Role::Work.as_str() {
+            began.entry(item).or_insert(event.at);
+        } else if to == Role::Terminal.as_str()
+            && let Some(begin) = began.remove(&item)
+        {
+            took.insert(item, event.at.as_millis() - begin.as_millis());
+        }
+    }
+    took
 }
 
 fn spread(mut minutes: Vec<u32>) -> Option<Spread> {

@@ -59,9 +59,11 @@ pub struct Transition {
 /// What happened since somebody last looked.
 #[derive(Clone, Debug)]
 pub struct Resume {
-    /// Items in work, then in review.
+    /// Items in work, then in review; of each role the oldest, a page of them at the most.
     pub active: Vec<Item>,
-    /// Active items that cannot go on.
+    /// How many are in work or in review.
+    pub active_total: u64,
+    /// Active items that cannot go on, of those that are listed.
     pub stalled: Vec<Stalled>,
     /// Moves, the newest first.
     pub transitions: Vec<Transition>,
@@ -70,6 +72,13 @@ pub struct Resume {
 }
 
 impl Health {
+    /// Whether there are more active items than were looked at for what is missing on them.
+    pub fn is_cut(&self) -> bool {
+        self.active_total > self.active.len() as u64
+    }
+}
+
+impl Resume {
     /// Whether there are more active items than were looked at for what is missing on them.
     pub fn is_cut(&self) -> bool {
         self.active_total > self.active.len() as u64
@@ -91,21 +100,22 @@ impl Engine {
 
     /// What happened in a project since a moment.
     pub async fn resume(&self, project: &ProjectRef, since: Timestamp, limit: usize) -> Result<Resume, Error> {
-        let (mut active, _) = self.in_role(project, Role::Work).await?;
-        active.extend(self.in_role(project, Role::Review).await?.0);
+        let (mut active, in_work) = self.in_role(project, Role::Work).await?;
+        let (in_review, reviewed) = self.in_role(project, Role::Review).await?;
+        active.extend(in_review);
         let filter = EventFilter {
             project: project.clone(),
             verbs: vec![Verb::Moved],
             since: Some(since),
             newest_first: true,
-            limit,
+            limit: self.page(limit),
             ..EventFilter::default()
         };
         let events = self.events(&filter).await?;
         let seen = self.with_notes(active.iter()).await?;
         let stalled = stalled(&seen, &active);
         let transitions = events.iter().filter_map(transition).collect();
-        Ok(Resume { active, stalled, transitions, seen })
+        Ok(Resume { active, active_total: in_work + reviewed, stalled, transitions, seen })
     }
 
     /// A page of the items of a role, and how many there are.
@@ -115,7 +125,7 @@ impl Engine {
             roles: vec![role],
             sort: SortBy::CreatedAt,
             order: Order::Asc,
-            limit: limits::PAGE,
+            limit: self.page(limits::PAGE),
             count: true,
             ..Filter::default()
         };

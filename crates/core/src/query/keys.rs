@@ -46,11 +46,12 @@ impl Engine {
         Ok(seen.keys.values().any(|stored| stored.key.check(seen.now).is_ok()))
     }
 
-    /// Whether nobody was ever given a key, or all were revoked. One that has expired counts: time alone opens no door.
+    /// Whether there never was a key. One that was revoked or has expired counts: whoever takes a key away, or lets it run out,
+    /// does not mean to let everybody in.
     pub async fn is_keyless(&self) -> Result<bool, Error> {
-        let scope = Scope { keys: KeyReach::Standing, ..Scope::default() };
+        let scope = Scope { keys: KeyReach::Any, ..Scope::default() };
         let seen = self.store().view(&scope).await?;
-        Ok(seen.keys.values().all(|stored| stored.key.revoked_at.is_some()))
+        Ok(seen.keys.is_empty())
     }
 
     /// A number that is another one as soon as it is known that keys may have changed. Asks the database nothing.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::limits;
-use crate::model::{Item, ItemId, ItemRef, Name, ProjectId, Role, Tag, Timestamp};
+use crate::model::{Item, ItemId, ItemRef, Name, Priority, ProjectId, Role, Tag, Timestamp};
 use crate::query::cursor::{open, seal};
 use crate::readiness::{pool, suits};
 use crate::store::{Candidates, ProjectRef, Scope, Slice};
@@ -31,6 +31,10 @@ pub struct NextQuery {
     pub include_claimed: bool,
     /// Only what this agent would be handed; otherwise whatever is ready, whoever could do it.
     pub agent: Option<Agent>,
+    /// The most urgent and of those the oldest first, in place of the workflow's order, and only what is at least so urgent; on
+    /// one page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub urgent: Option<Priority>,
     /// How many.
     pub limit: usize,
 }
@@ -63,6 +67,8 @@ pub struct ReadyPage {
     pub items: Vec<Ready>,
     /// Where the next page begins; none on the last.
     pub next: Option<String>,
+    /// How much ready work was looked at, what is not shown included.
+    pub looked_at: usize,
 }
 
 impl Engine {
@@ -86,21 +92,27 @@ impl Engine {
         }
         let mut page = ReadyPage::default();
         for round in 0..limits::LOOK_ROUNDS {
-            // What does not suit the agent takes nobody's place; the further it goes, the more is looked at once.
+            // What does not suit the agent takes nobody's place; the further it goes, the more is looked at once, so that it
+            // goes at least as far as a claim does: who is shown nothing would be handed nothing.
             let wanted = query.limit.saturating_sub(page.items.len());
-            let limit = if round == 0 { wanted } else { wanted.max(limits::CANDIDATES_MORE) };
+            let limit = wanted.max(match round {
+                0 => 0,
+                1 => limits::CANDIDATES_MORE,
+                _ => limits::CANDIDATES_MOST,
+            });
             let seen = self.view(&query.scope(parent, under, after, limit)).await?;
             page.now = seen.now;
             let mut rest = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).peekable();
             while page.items.len() < query.limit {
                 let Some(item) = rest.next() else { break };
                 after = Some((item.derived.rank, item.number, item.project));
+                page.looked_at += 1;
                 if query.shows(item, &seen) {
                     let is_claimed = item.live_claim(seen.now).is_some();
                     page.items.push(Ready { is_claimed, item: item.clone() });
                 }
             }
-            let more = seen.candidates.truncated || rest.peek().is_some();
+            let more = query.urgent.is_none() && (seen.candidates.truncated || rest.peek().is_some());
             page.next = after.filter(|_| more).map(|last: (i64, u32, ProjectId)| seal(&of, &last));
             if page.next.is_none() || page.items.len() >= query.limit {
                 break;
@@ -122,6 +134,7 @@ impl NextQuery {
             item_type: None,
             include_claimed: false,
             agent: None,
+            urgent: None,
             limit,
         }
     }
@@ -144,6 +157,7 @@ impl NextQuery {
             include_claimed: self.include_claimed,
             // Work put aside is never offered, yet somebody who triages asks for just that.
             offered_only: self.role != Some(Role::Blocked),
+            urgent: self.urgent,
             after,
             limit,
         };

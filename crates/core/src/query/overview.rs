@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::limits;
 use crate::model::{Item, ItemId, ItemRef};
-use crate::store::{Around, ChildTally, Filter, Order, ProjectRef, SortBy};
+use crate::store::{Around, ChildTally, Families, Filter, Heads, Order, ProjectRef, SortBy};
 
 /// An item with how its direct children stand.
 #[derive(Clone, Debug, Serialize)]
@@ -35,21 +35,21 @@ impl Engine {
     /// The roots of a project, the newest first.
     pub async fn overview(&self, project: &ProjectRef, limit: usize, children: bool) -> Result<Overview, Error> {
         let filter = Filter {
+            visible: self.access().projects.clone(),
             project: project.clone(),
             parent: Some(None),
             sort: SortBy::CreatedAt,
             order: Order::Desc,
-            limit,
+            limit: self.page(limit),
             ..Filter::default()
         };
-        let roots = self.find(&filter).await?.items;
-        self.entries(roots, children).await
+        self.entries(Heads::Page(Box::new(filter)), children).await
     }
 
     /// One item, with its direct children.
     pub async fn overview_of(&self, project: &ProjectRef, item: &ItemRef) -> Result<OverviewEntry, Error> {
-        let item = self.show(project, std::slice::from_ref(item), Around::default()).await?.resolve(item)?.clone();
-        let overview = self.entries(vec![item], true).await?;
+        let id = self.show(project, std::slice::from_ref(item), Around::default()).await?.resolve(item)?.id;
+        let overview = self.entries(Heads::These(vec![id]), true).await?;
         overview.entries.into_iter().next().ok_or_else(|| Error::not_found("no such item"))
     }
 
@@ -58,40 +58,24 @@ impl Engine {
         let named: Vec<ItemRef> = items.into_iter().map(ItemRef::Id).collect();
         let seen = self.show(&ProjectRef::Any, &named, Around::default()).await?;
         let ids: Vec<ItemId> = seen.items.keys().copied().collect();
-        Ok(self.store().tally_children(&ids).await?)
+        Ok(self.store().tally_children(&ids, None).await?)
     }
 
-    async fn entries(&self, items: Vec<Item>, children: bool) -> Result<Overview, Error> {
-        let ids: Vec<ItemId> = items.iter().map(|item| item.id).collect();
-        let mut tallies = self.store().tally_children(&ids).await?;
-        let mut below: BTreeMap<ItemId, Vec<Item>> = BTreeMap::new();
-        if children {
-            for id in
-                ids.iter().filter(|id| tallies.get(*id).is_some_and(|tally| tally.by_role.iter().sum::<u64>() > 0))
-            {
-                let filter = Filter {
-                    parent: Some(Some(*id)),
-                    sort: SortBy::CreatedAt,
-                    order: Order::Asc,
-                    limit: limits::PAGE,
-                    ..Filter::default()
-                };
-                below.insert(*id, self.find(&filter).await?.items);
-            }
-            let grandchildren: Vec<ItemId> = below.values().flatten().map(|item| item.id).collect();
-            tallies.extend(self.store().tally_children(&grandchildren).await?);
+    /// All of it as of one moment: what is counted and what is listed belong together.
+    async fn entries(&self, of: Heads, children: bool) -> Result<Overview, Error> {
+        let most = if children { self.page(limits::PAGE) } else { 0 };
+        let Families { items, children: found, tallies } = self.store().families(&of, most).await?;
+        let tally = |item: &Item| tallies.get(&item.id).copied().unwrap_or_default();
+        let mut below: BTreeMap<ItemId, Vec<(Item, ChildTally)>> = BTreeMap::new();
+        for child in found {
+            let Some(parent) = child.parent else { continue };
+            let own = tally(&child);
+            below.entry(parent).or_default().push((child, own));
         }
-        let tally = |id: ItemId| tallies.get(&id).copied().unwrap_or_default();
         let entries = items.into_iter().map(|item| {
-            let own = tally(item.id);
-            let children: Vec<(Item, ChildTally)> = below
-                .remove(&item.id)
-                .unwrap_or_default()
-                .into_iter()
-                .map(|child| (child.clone(), tally(child.id)))
-                .collect();
-            let truncated = children.len() == limits::PAGE && own.by_role.iter().sum::<u64>() > children.len() as u64;
-            OverviewEntry { item, tally: own, children, truncated }
+            let (tally, shown) = (tally(&item), below.remove(&item.id).unwrap_or_default());
+            let truncated = children && tally.by_role.iter().sum::<u64>() > shown.len() as u64;
+            OverviewEntry { item, tally, children: shown, truncated }
         });
         Ok(Overview { entries: entries.collect() })
     }

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::error::{Error, Reason, echo};
 use crate::model::Name;
-use crate::store::{Filter, ProjectRef};
+use crate::store::{Filter, ProjectRef, Scope};
 use crate::wire::nearest;
 
 impl Engine {
@@ -11,20 +11,15 @@ impl Engine {
     /// costs no more for it, and what stands in a status from before is found all the same.
     pub(super) async fn check_status(&self, filter: &Filter) -> Result<(), Error> {
         let Some(named) = &filter.status else { return Ok(()) };
-        let projects = self.projects().await?;
-        let mut known: Vec<&Name> = Vec::new();
-        for project in &projects {
-            let asked = match &filter.project {
-                ProjectRef::Any => true,
-                ProjectRef::Id(id) => project.id == *id,
-                ProjectRef::Slug(slug) => project.slug == *slug,
-            };
-            if asked {
-                known.extend(project.workflow.statuses.iter().map(|status| &status.name));
-            }
-        }
-        known_among(named, &known)
+        let seen = self.view(&asked(&filter.project)).await?;
+        let statuses = seen.projects.values().flat_map(|project| &project.workflow.statuses);
+        known_among(named, &statuses.map(|status| &status.name).collect::<Vec<_>>())
     }
+}
+
+/// The projects in question, whose rules are kept in memory: the one that is named, and otherwise all that may be seen.
+fn asked(project: &ProjectRef) -> Scope {
+    Scope { project: project.clone(), every_project: *project == ProjectRef::Any, ..Scope::default() }
 }
 
 fn known_among(named: &Name, known: &[&Name]) -> Result<(), Error> {
@@ -46,7 +41,15 @@ fn known_among(named: &Name, known: &[&Name]) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Slug;
     use crate::workflow::Workflow;
+
+    #[test]
+    fn of_a_project_that_is_named_no_others_are_looked_at() {
+        let named = ProjectRef::Slug(Slug::parse("web").expect("a slug"));
+        assert_eq!((asked(&named).every_project, asked(&named).project), (false, named));
+        assert!(asked(&ProjectRef::Any).every_project);
+    }
 
     #[test]
     fn a_status_that_no_workflow_has_is_a_slip() {

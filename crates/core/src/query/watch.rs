@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct Watch {
     pub project: ProjectRef,
     /// One item; otherwise all that match what follows.
     pub item: Option<ItemRef>,
-    /// Only once it stands at one of these.
+    /// Only once it stands at one of these, or has come to one of them since the cursor, wherever it is now.
     pub statuses: Vec<Name>,
     /// Only what was done in one of these ways.
     pub verbs: Vec<Verb>,
@@ -49,7 +49,7 @@ pub enum Woken {
     ChangedSinceCursor,
     /// Nothing happened for as long as was to be waited.
     WaitTimeout,
-    /// The store could not be waited at any longer: wait again with the cursor.
+    /// The server or its store could not be waited at any longer: wait again with the cursor.
     WaitInterrupted,
     /// The item was removed.
     TaskDeleted,
@@ -124,45 +124,35 @@ impl Engine {
         let mut over = pin!(sleep(patience));
         let mut first = true;
         loop {
-            loop {
-                let happened = self.happened(watch, place, parent).await?;
-                let more = happened.seen > place.0;
-                place.0 = place.0.max(happened.seen);
-                if !happened.events.is_empty() {
-                    place.2 = blockers(&happened.items, place).or(place.2);
-                    return Ok(ended(woken_by(&happened, place, first && since.is_some()), place, happened));
-                }
-                if !more {
-                    break;
-                }
-            }
-            if let Some(happened) = self.waits_for_others(watch, place).await? {
-                place.2 = blockers(&happened.items, place);
+            if let Some(happened) = self.news(watch, &mut place, parent).await? {
                 return Ok(ended(woken_by(&happened, place, first && since.is_some()), place, happened));
             }
             if first && !patience.is_zero() {
                 self.begins_to_wait()?;
             }
             first = false;
-            let mut changed = pin!(self.store().changed(head));
-            let newer = std::future::poll_fn(|context| {
-                if over.as_mut().poll(context).is_ready() {
-                    return Poll::Ready(None);
-                }
-                changed.as_mut().poll(context).map(Some)
-            });
-            head = match newer.await {
+            head = match self.newer(head, over.as_mut()).await {
                 None => return Ok(ended(Woken::WaitTimeout, place, self.as_it_is(place.1).await?)),
                 Some(Ok(newer)) => newer,
-                Some(Err(error)) => {
-                    let error = Error::from(error);
-                    if error.kind == Kind::Permanent {
-                        return Err(error);
-                    }
-                    return Ok(ended(Woken::WaitInterrupted, place, Happened::default()));
-                }
+                Some(Err(error)) if error.kind == Kind::Permanent => return Err(error),
+                Some(Err(_)) => return Ok(ended(Woken::WaitInterrupted, place, Happened::default())),
             };
         }
+    }
+
+    /// The number of a newer event, once there is one; none where the time is over before.
+    async fn newer<F>(&self, head: u64, mut over: Pin<&mut F>) -> Option<Result<u64, Error>>
+    where
+        F: Future<Output = ()> + Send,
+    {
+        let mut changed = pin!(self.store().changed(head));
+        let newer = std::future::poll_fn(|context| {
+            if over.as_mut().poll(context).is_ready() {
+                return Poll::Ready(None);
+            }
+            changed.as_mut().poll(context).map(Some)
+        });
+        newer.await.map(|newer| newer.map_err(Error::from))
     }
 
     /// The item that is waited for. One that was there when its cursor was given out may be gone.
@@ -179,6 +169,27 @@ impl Engine {
         let Some(parent) = &watch.parent else { return Ok(None) };
         let seen = self.show(&watch.project, std::slice::from_ref(parent), Around::default()).await?;
         Ok(Some(seen.resolve(parent)?.id))
+    }
+
+    /// What is to be told, and where the next look begins: behind all that was looked at.
+    async fn news(&self, watch: &Watch, place: &mut Place, parent: Option<ItemId>) -> Result<Option<Happened>, Error> {
+        loop {
+            let happened = self.happened(watch, *place, parent).await?;
+            let more = happened.seen > place.0;
+            place.0 = place.0.max(happened.seen);
+            if !happened.events.is_empty() {
+                place.2 = blockers(&happened.items, *place).or(place.2);
+                return Ok(Some(happened));
+            }
+            if !more {
+                break;
+            }
+        }
+        let others = self.waits_for_others(watch, *place).await?;
+        if let Some(happened) = &others {
+            place.2 = blockers(&happened.items, *place);
+        }
+        Ok(others)
     }
 
     /// What happened after a place, as far as it is watched. An empty page that looked at something is not the last.
@@ -203,18 +214,20 @@ impl Engine {
         let ids: BTreeSet<ItemId> = events.iter().filter_map(|event| event.item).chain(place.1).collect();
         let named: Vec<ItemRef> = ids.into_iter().map(ItemRef::Id).collect();
         let now = self.show(&ProjectRef::Any, &named, Around::default()).await?;
-        let suits = |item: &Item| {
-            (watch.statuses.is_empty() || watch.statuses.contains(&item.status))
+        // What it came to counts, also where it has gone on since: whoever waits for it would not hear of it again.
+        let reached = |event: &Event| status_after(event).is_some_and(|status| watch.is_wanted(status));
+        let suits = |item: &Item, event: &Event| {
+            (watch.statuses.is_empty() || watch.statuses.contains(&item.status) || reached(event))
                 && parent.is_none_or(|parent| item.parent == Some(parent))
                 && (watch.tags.is_empty() || watch.tags.iter().any(|tag| item.tags.contains(tag)))
                 && watch.item_type.as_ref().is_none_or(|wanted| item.item_type.as_ref() == Some(wanted))
         };
-        let open_to_all =
-            watch.statuses.is_empty() && parent.is_none() && watch.tags.is_empty() && watch.item_type.is_none();
-        // Of what is gone nothing is known but that it was there.
+        let any_item = parent.is_none() && watch.tags.is_empty() && watch.item_type.is_none();
+        // Of what is gone nothing is known but that it was there, and where it came.
+        let of_gone = |event: &Event| any_item && (watch.statuses.is_empty() || reached(event));
         events.retain(|event| match place.1.or(event.item) {
-            Some(id) => now.items.get(&id).map_or(open_to_all || place.1.is_some(), suits),
-            None => open_to_all,
+            Some(id) => now.items.get(&id).map_or(place.1.is_some() || of_gone(event), |item| suits(item, event)),
+            None => of_gone(event),
         });
         let told: BTreeSet<ItemId> = events.iter().filter_map(|event| place.1.or(event.item)).collect();
         let items = now.items.into_values().filter(|item| told.contains(&item.id)).collect();
@@ -236,6 +249,18 @@ impl Engine {
         let seen = self.show(&ProjectRef::Any, &[ItemRef::Id(id)], Around::default()).await?;
         Ok(Happened { items: seen.items.into_values().filter(|item| item.id == id).collect(), ..Happened::default() })
     }
+}
+
+impl Watch {
+    fn is_wanted(&self, status: &str) -> bool {
+        self.statuses.iter().any(|wanted| wanted.as_str() == status)
+    }
+}
+
+/// The status that an event brought its item to, if it did.
+fn status_after(event: &Event) -> Option<&str> {
+    let at = if event.verb == Verb::Created { "/status" } else { "/set/status" };
+    event.data.pointer(at).and_then(serde_json::Value::as_str)
 }
 
 /// How many others the item that is waited for waits for itself.

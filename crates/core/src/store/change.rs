@@ -1,5 +1,6 @@
 //! What a decision wants persisted: whole or not at all.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -15,8 +16,8 @@ use crate::store::KnowledgeChanges;
 pub struct AnswerKey {
     /// Who asked.
     pub principal: Name,
-    /// What was asked for.
-    pub operation: &'static str,
+    /// What was called.
+    pub operation: Cow<'static, str>,
     /// The caller's name for the request.
     pub request: RequestId,
 }

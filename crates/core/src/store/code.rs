@@ -15,6 +15,15 @@ pub const ACTIVE_SESSION: i64 = 0;
 pub const OPEN_RUNS: &str = "r.state < 2";
 /// The edge kind that holds work up.
 pub const BLOCKS: i64 = 0;
+/// The edge kind whose end gives way to its beginning.
+pub const SUPERSEDES: i64 = 2;
+/// The edge kind whose beginning gives way to its end.
+pub const DUPLICATE_OF: i64 = 3;
+
+/// The numbers of all roles, for statements that look at each by itself.
+pub fn role_codes() -> [i64; 5] {
+    Role::ALL.map(Coded::code)
+}
 
 /// A member of a closed set and its number.
 pub trait Coded: Copy + 'static {
@@ -150,8 +159,8 @@ impl Coded for EdgeKind {
         match self {
             Self::Blocks => BLOCKS,
             Self::RelatesTo => 1,
-            Self::Supersedes => 2,
-            Self::DuplicateOf => 3,
+            Self::Supersedes => SUPERSEDES,
+            Self::DuplicateOf => DUPLICATE_OF,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Questions a store answers by its indexes: lists, counts, events, scans.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{ProjectRef, ScanRows, Visible};
@@ -232,6 +234,39 @@ pub struct ChildTally {
     pub by_role: [u64; 5],
     /// By claim.
     pub claims: ClaimTally,
+}
+
+impl ChildTally {
+    /// Lowers what is more than so much, and says whether anything was.
+    pub fn cut(&mut self, most: u64) -> bool {
+        let claims = &mut self.claims;
+        let counts = self.by_role.iter_mut().chain([&mut claims.active, &mut claims.expired]);
+        counts.fold(false, |cut, count| {
+            let more = *count > most;
+            *count = (*count).min(most);
+            cut || more
+        })
+    }
+}
+
+/// Whose families are wanted.
+#[derive(Clone, Debug)]
+pub enum Heads {
+    /// Those of these items.
+    These(Vec<ItemId>),
+    /// Those of a page of the items that match a filter.
+    Page(Box<Filter>),
+}
+
+/// Items with their direct children, as of one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Families {
+    /// The items, in the order in which they were asked for.
+    pub items: Vec<Item>,
+    /// Their direct children, as many of each as were asked for, the oldest of each first.
+    pub children: Vec<Item>,
+    /// How the direct children of all of these stand.
+    pub tallies: BTreeMap<ItemId, ChildTally>,
 }
 
 /// Which events a list holds.

@@ -19,15 +19,15 @@ use async_trait::async_trait;
 
 pub use change::{AnswerKey, ChangeSet, ItemChange, PassedQuestion, RunChange, SessionChange, StoredAnswer, Touched};
 pub use find::{
-    ChildTally, ClaimState, ClaimTally, EventFilter, Filter, Found, Mark, Order, Place, RunFilter, ScanPage, ScanTable,
-    SessionFilter, SortBy, Tie, TimeRange,
+    ChildTally, ClaimState, ClaimTally, EventFilter, Families, Filter, Found, Heads, Mark, Order, Place, RunFilter,
+    ScanPage, ScanTable, SessionFilter, SortBy, Tie, TimeRange,
 };
 pub use knowledge::{
     EntryChange, EntryFilter, Heading, KnowledgeChanges, KnowledgeReach, KnowledgeSeen, Library, Listed, Making,
     MakingChange, NewVector, Posting, Postings, Sketch, Sketches, Walked, bits_of, bytes_of, facet, numbers_of,
 };
 pub use scope::{Around, Candidates, EdgeReach, KeyReach, NoteReach, ProjectRef, Scope, Visible};
-pub use slice::{Busy, Capped, Resolution, Slice, WaitEdge, WaitGraph};
+pub use slice::{Busy, Capped, Resolution, Slice, WaitEdge, WaitGraph, WayGraph};
 
 use crate::error::{Code, Error, Kind, Reason};
 use crate::model::{Event, Item, ItemId, Note, NoteId, Project, Run, RunId, SessionId};
@@ -64,8 +64,17 @@ pub trait Store: Library + Send + Sync + 'static {
     /// Items that match a filter, one page of them, with the count of all.
     async fn find(&self, filter: &Filter) -> Result<Found, StoreError>;
 
-    /// How the direct children of each of these items stand.
-    async fn tally_children(&self, parents: &[ItemId]) -> Result<BTreeMap<ItemId, ChildTally>, StoreError>;
+    /// How the direct children of each of these items stand. Where it is said how many are counted, no more of a role are, nor
+    /// of the claims on them: an item may have any number of children.
+    async fn tally_children(
+        &self,
+        parents: &[ItemId],
+        most: Option<u64>,
+    ) -> Result<BTreeMap<ItemId, ChildTally>, StoreError>;
+
+    /// Items with as many of each one's direct children, the oldest, and how the children of all of these stand: as of one
+    /// moment, in one read.
+    async fn families(&self, of: &Heads, children: usize) -> Result<Families, StoreError>;
 
     /// How many claims are live and expired in a project, or in all that may be seen.
     async fn tally_claims(&self, project: &ProjectRef, visible: &Visible) -> Result<ClaimTally, StoreError>;
@@ -188,7 +197,8 @@ pub enum StoreError {
          writes nothing more; start it again"
     )]
     Replaced,
-    /// The database, the server or the role cannot be used; the text says what to do. Only while a store is opened.
+    /// The database, the server or the role cannot be used; the text says what to do. Found while a store is opened, or
+    /// when a privilege was taken away since.
     #[error("this database cannot be used: {0}")]
     Unfit(String),
     /// The server cannot be reached. Only while a store is opened: the text is for whoever opens it.

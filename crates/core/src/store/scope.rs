@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::limits;
 use crate::model::{
-    ApiKey, ApiKeyId, EdgeId, Handle, ItemId, ItemRef, LinkId, Name, NoteId, ProjectId, QuestionId, Role, RunId,
-    SessionId, Slug, Tag,
+    ApiKey, ApiKeyId, EdgeId, Handle, ItemId, ItemRef, LinkId, Name, NoteId, Priority, ProjectId, QuestionId, Role,
+    RunId, SessionId, Slug, Tag,
 };
 use crate::store::{AnswerKey, KnowledgeReach};
 
@@ -59,8 +59,8 @@ pub enum KeyReach {
     Ids(Vec<ApiKeyId>),
     /// The one whose secret begins like this.
     Handle(Handle),
-    /// One that was not revoked, if there is any.
-    Standing,
+    /// Any one, if there ever was one: also one that was revoked.
+    Any,
     /// All of them.
     All,
 }
@@ -72,8 +72,7 @@ impl KeyReach {
             Self::None => false,
             Self::Ids(ids) => ids.contains(&key.id),
             Self::Handle(handle) => key.handle == *handle,
-            Self::Standing => key.revoked_at.is_none(),
-            Self::All => true,
+            Self::Any | Self::All => true,
         }
     }
 }
@@ -95,6 +94,8 @@ pub struct Around {
     /// Everything that waits for the named items: what they block and their parents, and those of these in turn. Whatever waits
     /// for one of them by any way is on a way of these.
     pub waits: bool,
+    /// What the named items give way to, as duplicates and as what is superseded, and what that gives way to in turn.
+    pub gives_way: bool,
     /// Everything connected with the named items by `blocks` edges, in both directions.
     pub component: bool,
     /// Briefs, of every item shown before edges reached further.
@@ -130,6 +131,9 @@ pub struct Candidates {
     pub include_claimed: bool,
     /// Only items that find-and-claim may hand out; otherwise all without open blockers.
     pub offered_only: bool,
+    /// The most urgent and of those the oldest first, in place of the workflow's order, and only what is at least so urgent.
+    /// There are no further pages then.
+    pub urgent: Option<Priority>,
     /// Only what comes after this place: the rank, number and project of the last one seen. Several projects have items
     /// of one number.
     pub after: Option<(i64, u32, ProjectId)>,
@@ -140,10 +144,11 @@ pub struct Candidates {
 impl Candidates {
     /// Whether both ask for the same work, however much of it.
     fn is_like(&self, other: &Self) -> bool {
-        let Self { role, left, parent, under, tags, item_type, include_claimed, offered_only, after, limit: _ } = self;
+        let Self { role, left, parent, under, tags, item_type, include_claimed, offered_only, urgent, after, limit: _ } =
+            self;
         (role, left, parent, under, tags) == (&other.role, &other.left, &other.parent, &other.under, &other.tags)
             && (item_type, include_claimed) == (&other.item_type, &other.include_claimed)
-            && (offered_only, after) == (&other.offered_only, &other.after)
+            && (offered_only, urgent, after) == (&other.offered_only, &other.urgent, &other.after)
     }
 }
 

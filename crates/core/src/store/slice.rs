@@ -89,6 +89,15 @@ pub struct WaitGraph {
     pub truncated: bool,
 }
 
+/// Everything that some items give way to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WayGraph {
+    /// Items with what each gives way to.
+    pub pairs: Vec<(ItemId, ItemId)>,
+    /// Whether the walk was cut short.
+    pub truncated: bool,
+}
+
 /// Rows as of one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Slice {
@@ -134,6 +143,8 @@ pub struct Slice {
     pub runs: BTreeMap<RunId, Run>,
     /// What the named items wait for.
     pub waits: Option<WaitGraph>,
+    /// What the named items give way to. Few scopes ask for it: the others carry no room for it about.
+    pub gives_way: Option<Box<WayGraph>>,
     /// `blocks` edges connected with the named items.
     pub component: Capped<Edge>,
     /// Items the agents hold a claim on.
@@ -255,6 +266,7 @@ impl Slice {
         self.projects.retain(|id, _| access.sees(*id));
         self.next_numbers.retain(|id, _| access.sees(*id));
         self.waits = None;
+        self.gives_way = None;
     }
 
     /// Takes in what a further look brought.
@@ -271,6 +283,7 @@ impl Slice {
         self.note_heads.extend(more.note_heads);
         self.notes.extend(more.notes);
         self.waits = more.waits.or(self.waits.take());
+        self.gives_way = more.gives_way.or(self.gives_way.take());
         self.held.extend(more.held);
         self.passed_over += self.candidates.rows.len();
         self.candidates = more.candidates;

@@ -37,7 +37,7 @@ pub enum Act {
     Claim { item: usize, ttl: bool, who: usize },
     ClaimNext { who: usize },
     Release { item: usize, who: usize },
-    Note { item: usize, key: usize, blank: bool, who: usize },
+    Note { item: usize, key: usize, phase: Option<Role>, blank: bool, who: usize },
     Unnote { item: usize },
     Link { from: usize, to: usize, kind: usize, at: usize },
     Unlink { item: usize },
@@ -251,10 +251,10 @@ fn attempt_more<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
                     .map(|_| ()),
             )
         }
-        Act::Note { item, key, blank, who } => {
+        Act::Note { item, key, phase, blank, who } => {
             let body = Text::parse(if *blank { " " } else { "words" }).expect("a text");
-            let put =
-                NotePut { item: at(stage, *item)?, key: name(KEYS[*key]), phase: None, body, by: None, fence: None };
+            let (item, key, phase) = (at(stage, *item)?, name(KEYS[*key]), *phase);
+            let put = NotePut { item, key, phase, body, by: None, fence: None };
             let call = stage.call(AGENTS[*who]);
             Some(stage.run(&call, &PutNotes { project, notes: vec![put], atomic: false }).map(|_| ()))
         }
@@ -286,7 +286,7 @@ fn attempt_last<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
         }
         Act::Unlink { item } => {
             let call = stage.call(None);
-            Some(stage.run(&call, &Unlink::Of { project, item: at(stage, *item)? }).map(|_| ()))
+            Some(stage.run(&call, &Unlink::Of { project, item: at(stage, *item)?, kind: None }).map(|_| ()))
         }
         Act::Remove { item, recursive } => {
             let call = stage.call(None);

@@ -352,7 +352,7 @@ impl World {
         let open = |question: &&Question| question.item == item.id && question.state == QuestionState::Open;
         let asked = self.questions.values().filter(open).count();
         assert!(asked <= 1, "{} has one open question at the most", item.title);
-        fresh.derived.inbox = crate::contract::inbox(&fresh, asked == 1);
+        fresh.derived.inbox = crate::contract::inbox(workflow, &fresh, asked == 1);
         fresh.derived.offered = is_offered(workflow, &fresh);
         fresh.derived.rank = rank(workflow, &fresh);
         fresh.derived
@@ -372,6 +372,11 @@ impl World {
         let parents_wait = self.projects.values().any(|project| project.workflow.has_gate(crate::Gate::Descendants));
         let waits = crate::graph::Waits::new(Some(&self.wait_graph(None)), parents_wait).expect("a whole graph");
         assert_eq!(waits.find_cycle(), None, "work that can never finish");
+        let mut ways = crate::graph::Ways::default();
+        for edge in self.edges.values() {
+            ways.add(edge);
+        }
+        assert_eq!(ways.find_ring(), None, "work that all gives way to each other");
     }
 
     fn check_replay(&self) {

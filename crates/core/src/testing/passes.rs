@@ -7,7 +7,7 @@ use crate::contract::{Stage, unproved};
 use crate::error::Gate;
 use crate::model::{CheckStanding, Edge, EdgeKind, Event, Item, Outcome, Role, Trigger, Verb};
 use crate::replay::Replayed;
-use crate::workflow::{WaitsWhen, Workflow};
+use crate::workflow::{ChecksWhen, NoteRule, WaitsWhen, Workflow};
 
 /// The gates that a move went past although they were not open; `was` is the item before it, `now` is everything after.
 pub(super) fn passed_by(now: &Replayed, was: &Item, event: &Event) -> Vec<Gate> {
@@ -29,7 +29,11 @@ pub(super) fn passed_by(now: &Replayed, was: &Item, event: &Event) -> Vec<Gate> 
     is_shut(Gate::Notes, !forced && done && owes_notes(now, was, event));
     is_shut(Gate::Descendants, !forced && ended && has_open_child(now, item));
     is_shut(Gate::Criteria, anew && owes_criteria(now, item));
-    is_shut(Gate::Checks, done && owes_checks(now, item));
+    let asks_for_checks = match workflow.checks_when {
+        ChecksWhen::Success => done,
+        ChecksWhen::Closed => ended,
+    };
+    is_shut(Gate::Checks, asks_for_checks && owes_checks(now, item));
     shut
 }
 
@@ -47,14 +51,18 @@ fn waits(now: &Replayed, item: &Item) -> bool {
     now.edges.values().filter(holds_up).any(|edge| !far_enough(edge))
 }
 
-/// Required notes that are not there: of the phase that a start leaves, of all phases for any other close.
+/// Required notes that are not there, written for the phase that asks for them: of the phase that a start leaves, of all phases
+/// for any other close.
 fn owes_notes(now: &Replayed, was: &Item, event: &Event) -> bool {
     let project = &now.projects[&was.project];
     let Some(schema) = project.schemas.resolve(was) else { return false };
     let phase = (event.data["trigger"] == Trigger::Start.as_str()).then(|| project.workflow.role_before(was));
-    let there = |key| now.notes.get(&(was.id, key)).is_some_and(|note| !note.body.is_blank());
-    let owed = |rule: &&crate::workflow::NoteRule| rule.required && phase.is_none_or(|phase| rule.phase == phase);
-    schema.notes.iter().copied().filter(owed).any(|rule| !there(rule.key.clone()))
+    let there = |rule: &NoteRule| {
+        let written = now.notes.get(&(was.id, rule.key.clone()));
+        written.is_some_and(|note| note.phase == rule.phase && !note.body.is_blank())
+    };
+    let owed = |rule: &&NoteRule| rule.required && phase.is_none_or(|phase| rule.phase == phase);
+    schema.notes.iter().copied().filter(owed).any(|rule| !there(rule))
 }
 
 fn has_open_child(now: &Replayed, item: &Item) -> bool {

@@ -427,6 +427,7 @@ pub fn best(limit: usize) -> Candidates {
         item_type: None,
         include_claimed: false,
         offered_only: true,
+        urgent: None,
         after: None,
         limit,
     }

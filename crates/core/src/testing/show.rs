@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::World;
-use crate::model::{Comment, EdgeKind, Item, ItemId, Question, Role, Session};
-use crate::store::{Capped, EdgeReach, NoteReach, Scope, Slice, WaitEdge, WaitGraph};
+use crate::model::{Comment, Edge, EdgeKind, Item, ItemId, Question, Role, Session};
+use crate::store::{Capped, EdgeReach, NoteReach, Scope, Slice, WaitEdge, WaitGraph, WayGraph};
 
 impl World {
     pub(super) fn around(
@@ -56,6 +56,9 @@ impl World {
         seen.degrees = named.iter().filter(|_| counted).map(touch).collect();
         if around.waits {
             seen.waits = Some(self.wait_graph(Some(named)));
+        }
+        if around.gives_way {
+            seen.gives_way = Some(Box::new(self.way_graph(named)));
         }
     }
 
@@ -150,6 +153,22 @@ impl World {
         graph
     }
 
+    fn way_graph(&self, named: &BTreeSet<ItemId>) -> WayGraph {
+        let mut graph = WayGraph::default();
+        let mut reached: Vec<ItemId> = named.iter().copied().collect();
+        let mut index = 0;
+        while let Some(id) = reached.get(index).copied() {
+            for (_, to) in self.edges.values().filter_map(Edge::gives_way).filter(|(item, _)| *item == id) {
+                graph.pairs.push((id, to));
+                if !reached.contains(&to) {
+                    reached.push(to);
+                }
+            }
+            index += 1;
+        }
+        graph
+    }
+
     pub(super) fn candidates(&self, scope: &Scope, shown: &mut BTreeSet<ItemId>, seen: &mut Slice) {
         let (Some(wanted), Some(project)) = (&scope.candidates, seen.project) else { return };
         let beneath = wanted.under.map(|id| self.beneath(id));
@@ -167,9 +186,13 @@ impl World {
             .filter(|item| beneath.as_ref().is_none_or(|ids| ids.contains(&item.id)))
             .filter(|item| wanted.tags.is_empty() || item.tags.iter().any(|tag| wanted.tags.contains(tag)))
             .filter(|item| wanted.item_type.as_ref().is_none_or(|kind| item.item_type.as_ref() == Some(kind)))
+            .filter(|item| wanted.urgent.is_none_or(|least| item.priority <= least))
             .filter(|item| wanted.after.is_none_or(|after| (item.derived.rank, item.number, item.project) > after))
             .collect();
-        found.sort_by_key(|item| (item.derived.rank, item.number));
+        match wanted.urgent {
+            None => found.sort_by_key(|item| (item.derived.rank, item.number)),
+            Some(_) => found.sort_by_key(|item| (item.priority, item.created_at, item.id)),
+        }
         seen.candidates = Capped::cut(found.into_iter().map(|item| item.id).collect(), wanted.limit);
         shown.extend(&seen.candidates.rows);
     }

@@ -72,6 +72,18 @@ pub enum WaitsWhen {
     Leaving,
 }
 
+/// Which ends ask for checks that hold.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChecksWhen {
+    /// Success. Work may be given up whatever its checks say.
+    #[default]
+    Success,
+    /// Every terminal status: nothing that others wait for ends past its checks.
+    Closed,
+}
+
 /// What becomes of work that was handed in and does not hold.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +163,9 @@ pub struct Workflow {
     /// Which moves the gate `dependencies` looks at.
     #[serde(default)]
     pub waits_when: WaitsWhen,
+    /// Which ends the gate `checks` looks at.
+    #[serde(default)]
+    pub checks_when: ChecksWhen,
     /// What becomes of work that was handed in when one of its checks fails.
     #[serde(default)]
     pub when_failed: WhenFailed,
@@ -177,6 +192,11 @@ impl Workflow {
     /// The status a move into `role` leads to; for terminal, the successful one.
     pub fn first_of(&self, role: Role) -> Option<&Status> {
         self.statuses.iter().find(|status| status.role == role && status.outcome != Some(Outcome::Cancelled))
+    }
+
+    /// Whether work can be in review at all.
+    pub fn has_review(&self) -> bool {
+        self.first_of(Role::Review).is_some()
     }
 
     /// The status of an item that waits for an answer.

@@ -163,13 +163,14 @@ impl Workflow {
         })
     }
 
-    /// The role an item that was put aside had before; any other stands where it stands.
+    /// The role an item that was put aside had before; any other stands where it stands. Closed work that was put aside, where that
+    /// can be, is at its beginning again.
     pub fn role_before(&self, item: &Item) -> Role {
         if item.role != Role::Blocked {
             return item.role;
         }
         let before = item.previous_status.as_ref().and_then(|name| self.status(name)).map(|status| status.role);
-        before.filter(|role| *role != Role::Blocked).unwrap_or(Role::Queue)
+        before.filter(|role| role.is_open() && *role != Role::Blocked).unwrap_or(Role::Queue)
     }
 
     /// What a move to a named status counts as, so that gates and labels treat it like the trigger.

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClaimRules, Lifecycle, RankBy, ReviewPhase, Status, Transitions, WaitsWhen, WhenFailed, Workflow};
+use super::{
+    ChecksWhen, ClaimRules, Lifecycle, RankBy, ReviewPhase, Status, Transitions, WaitsWhen, WhenFailed, Workflow,
+};
 use crate::error::{Gate, Invalid, Reason, echo};
 use crate::limits;
 use crate::model::{Name, Outcome, Role, Trigger};
@@ -63,6 +65,7 @@ impl Workflow {
             max_depth: 8,
             waits_when: WaitsWhen::Forward,
             gates: BTreeSet::from([Gate::Dependencies, Gate::Notes, Gate::Criteria, Gate::Checks, Gate::Descendants]),
+            checks_when: ChecksWhen::Success,
             when_failed: WhenFailed::Stays,
             check_seconds: limits::CHECK_SECONDS,
             claims: ClaimRules::default(),
@@ -72,9 +75,9 @@ impl Workflow {
         }
     }
 
-    /// A stored workflow as this version means it: one that is the standard preset as it was before there were checks, or
-    /// before there were briefs, is the standard preset as it is now. No item had what the new gates ask for then, so ranks
-    /// stay what they are.
+    /// A stored workflow as this version means it: one that is a preset as it was once, leases aside, is that preset as it is
+    /// now; one of which anything else was changed stays as somebody made it. No item had what the gates ask for that came to the
+    /// standard preset, so ranks stay what they are.
     #[must_use]
     pub fn brought_up(self) -> Self {
         let now = Self { claims: self.claims, ..Self::standard() };
@@ -89,10 +92,15 @@ impl Workflow {
         if self == before_checks || self == before_briefs {
             return now;
         }
-        // What began as this preset had the status `blocked`, which nobody was ever to set.
-        let foresttasks = Self::foresttasks();
-        if self.preset == foresttasks.preset && self.statuses == now.statuses {
-            return Self { statuses: foresttasks.statuses, ..self };
+        // It had the status `blocked`, which nobody was ever to set.
+        let foresttasks = Self { claims: self.claims, ..Self::foresttasks() };
+        if self == (Self { statuses: now.statuses, ..foresttasks.clone() }) {
+            return foresttasks;
+        }
+        // Its checks kept nobody from giving a task up.
+        let cairn = Self { claims: self.claims, ..Self::cairn() };
+        if self == (Self { checks_when: ChecksWhen::Success, ..cairn.clone() }) {
+            return cairn;
         }
         self
     }
@@ -140,7 +148,8 @@ impl Workflow {
 
     /// From any status to any other. A claim says whose a task is, does not end by itself and keeps nobody out. Two gates of
     /// those that can be switched are on: `dependencies` keeps a task in its initial status until what it waits for is closed,
-    /// `checks` keeps it open until they pass.
+    /// `checks` keeps it open until they pass, also from being given up: a task that is closed, however that came, holds nothing
+    /// up any more.
     pub fn cairn() -> Self {
         Self {
             preset: name("cairn"),
@@ -158,6 +167,7 @@ impl Workflow {
             transitions: Transitions::Free,
             gates: BTreeSet::from([Gate::Dependencies, Gate::Checks]),
             waits_when: WaitsWhen::Leaving,
+            checks_when: ChecksWhen::Closed,
             claims: ClaimRules {
                 ttl_seconds: 0,
                 per_agent: 0,
@@ -191,6 +201,7 @@ impl Workflow {
             max_depth: 3,
             gates: BTreeSet::from([Gate::Dependencies, Gate::Notes]),
             waits_when: WaitsWhen::Forward,
+            checks_when: ChecksWhen::Success,
             when_failed: WhenFailed::Stays,
             check_seconds: limits::CHECK_SECONDS,
             claims: ClaimRules::default(),
@@ -243,9 +254,23 @@ mod tests {
         assert_eq!(now.status(&name("blocked")), None);
         let before = Workflow { statuses: Workflow::standard().statuses, ..now.clone() };
         assert_eq!(before.clone().brought_up(), now);
-        let own = Workflow { max_depth: 3, ..before };
-        assert_eq!(own.brought_up(), Workflow { max_depth: 3, ..now }, "whatever else of it was changed");
+        let own = Workflow { max_depth: 3, ..before.clone() };
+        assert_eq!(own.clone().brought_up(), own, "whoever changed it has said which statuses there are");
+        let leases = ClaimRules { ttl_seconds: 60, ..now.claims };
+        let lent = Workflow { claims: leases, ..before };
+        assert_eq!(lent.brought_up(), Workflow { claims: leases, ..now }, "leases are nobody's sign of that");
         let standard = Workflow::standard();
         assert!(standard.status(&name("blocked")).is_some() && standard.clone().brought_up() == standard);
+    }
+
+    #[test]
+    fn checks_of_cairn_look_at_every_end() {
+        let before = Workflow { checks_when: ChecksWhen::Success, ..Workflow::cairn() };
+        assert_eq!(before.clone().brought_up(), Workflow::cairn());
+        let own = Workflow { max_depth: 3, ..before };
+        assert_eq!(own.clone().brought_up(), own, "what somebody changed stays");
+        for other in ["standard", "task-orchestrator", "foresttasks", "execution"] {
+            assert_eq!(Workflow::preset(other).expect("a preset").checks_when, ChecksWhen::Success, "{other}");
+        }
     }
 }

@@ -201,7 +201,7 @@ fn what_lies_outside_is_answered_as_if_it_were_not_there() {
     same!(edit);
     same!(remove);
     same!(|item| link(own, item));
-    same!(|item: ItemId| Unlink::Of { project: ProjectRef::Any, item: item.into() });
+    same!(|item: ItemId| Unlink::Of { project: ProjectRef::Any, item: item.into(), kind: None });
     same!(|item: ItemId| RemoveNotes {
         project: ProjectRef::Any,
         ids: vec![],
@@ -281,7 +281,7 @@ fn a_cycle_through_the_outside_is_refused_without_naming_it() {
 fn edges_to_the_outside_are_neither_told_nor_removed() {
     let mut two = two();
     let access = two.mine();
-    let of = Unlink::Of { project: ProjectRef::Any, item: two.own.into() };
+    let of = Unlink::Of { project: ProjectRef::Any, item: two.own.into(), kind: None };
     assert!(two.run(access.clone(), &of).expect("an answer").edges.is_empty());
     for id in two.scene.world.edges.keys().copied().collect::<Vec<_>>() {
         assert!(two.run(access.clone(), &Unlink::Edge(id)).expect("an answer").edges.is_empty());

@@ -171,9 +171,9 @@ fn an_edit_of_a_check_voids_its_result_and_its_approval() {
     run_all(&mut scene, item, &[0, 0], Some(BEFORE));
     let call = scene.world.call(None);
     let by_other = Call { principal: name("grace"), ..call };
-    let read = Some(scene.world.items[&item].version);
+    let read = scene.world.items[&item].version;
     let approve = ApproveChecks { project: World::project(), item: item.into(), only: vec![], expected_version: read };
-    let outdated = ApproveChecks { expected_version: read.map(|read| read - 1), ..approve.clone() };
+    let outdated = ApproveChecks { expected_version: read - 1, ..approve.clone() };
     let refused = scene.world.run(&by_other, &outdated).expect_err("of what was read before");
     assert_eq!(refused.reason, Reason::VersionMismatch);
     scene.world.run(&by_other, &approve).expect("approved by somebody else");
@@ -257,7 +257,7 @@ fn nobody_runs_what_nobody_let_run() {
     let waiting = submitted.runs[0].clone();
     let take = TakeRun { run: waiting.id, runner: name("there"), allowed: vec![], taking: Taking::Asked };
     assert_eq!(scene.world.run(&call, &take).expect_err("not approved").reason, Reason::CheckNotApproved);
-    let expected_version = Some(scene.world.items[&item].version);
+    let expected_version = scene.world.items[&item].version;
     let approve = ApproveChecks { project: World::project(), item: item.into(), only: vec![0], expected_version };
     let own = scene.world.run(&call, &approve).expect_err("its author");
     assert_eq!((own.code, own.reason), (Code::Forbidden, Reason::CheckNotApproved));

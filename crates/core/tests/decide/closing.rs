@@ -1,11 +1,12 @@
 //! Ends: a tree that is closed by its gates, a status with a place, and which gate says no.
 
 use docket_core::command::{Arrange, CloseTree, NewItem, Parent, What};
-use docket_core::model::{Role, Trigger, Verb};
+use docket_core::model::{Authority, Role, Trigger, Verb};
 use docket_core::testing::{World, name, title};
 use docket_core::workflow::{Target, Transitions, Workflow};
 use docket_core::{Error, Gate};
 
+use crate::checks::{command, set};
 use crate::scene::Scene;
 use crate::words::line;
 
@@ -90,6 +91,58 @@ fn work_that_was_given_up_is_not_called_done_past_a_gate() {
     scene.must(blocker, Trigger::Complete);
     scene.advance_by(item, done(), None, None).expect("everything is there");
     scene.world.check();
+}
+
+/// Where every status leads to every other, closed work may be put aside.
+#[test]
+fn closed_work_that_is_put_aside_is_open_again() {
+    let workflow = Workflow { transitions: Transitions::Free, ..Workflow::standard() };
+    let mut scene = Scene::with_schema(workflow, &[("proof", Role::Work)]);
+    let to = |status: &str| Target::Status(name(status));
+    let (blocker, item) = (scene.item("blocker"), scene.typed("x"));
+    scene.link(blocker, item, None);
+    scene.must(item, Trigger::Cancel);
+    scene.advance_by(item, to("blocked"), None, None).expect("put aside");
+    let refused = scene.advance_by(item, to("done"), None, None).expect_err("nothing that it waits for is there");
+    assert_eq!(gates(&refused), [Gate::Dependencies, Gate::Notes]);
+    scene.world.check();
+    let parent = scene.item("parent");
+    let child = scene.child(parent, "child");
+    scene.must(child, Trigger::Complete);
+    assert!(!scene.get(parent).role.is_open(), "it closed with its last child");
+    let moved = scene.advance_by(child, to("blocked"), None, None).expect("put aside");
+    assert_eq!(moved.cascades.iter().map(|cascade| cascade.item).collect::<Vec<_>>(), [parent]);
+    assert!(scene.get(parent).role.is_open());
+    scene.world.check();
+}
+
+/// Whoever could give a task up past its checks could bring on whatever waits for it.
+#[test]
+fn where_the_workflow_says_so_checks_look_at_every_end() {
+    for (workflow, may) in [(Workflow::cairn(), false), (Workflow::standard(), true)] {
+        let mut scene = Scene::new(workflow);
+        let (item, next) = (scene.item("checked"), scene.item("next"));
+        scene.link(item, next, None);
+        set(&mut scene, item, vec![command("false")], Authority::Agent, Some("ann")).expect("checks");
+        let given_up = Target::Status(name("cancelled"));
+        let moved = scene.advance_by(item, given_up, None, None);
+        assert_eq!(
+            moved.map(|moved| moved.to_role).map_err(|error| gates(&error)),
+            if may { Ok(Role::Terminal) } else { Err(vec![Gate::Checks]) }
+        );
+        assert_eq!(scene.get(next).derived.blockers, u32::from(!may));
+        if may {
+            continue;
+        }
+        let call = scene.world.call(None);
+        let close = CloseTree { project: World::project(), what: What::Whole(item.into()), cancel: true, fence: None };
+        assert_eq!(gates(&scene.world.run(&call, &close).expect_err("by force")), [Gate::Checks]);
+        // Whoever takes the check away may give the task up.
+        set(&mut scene, item, vec![], Authority::Human, None).expect("no checks");
+        scene.advance_by(item, Target::Status(name("cancelled")), None, None).expect("nothing is to be shown");
+        assert_eq!(scene.get(next).derived.blockers, 0);
+        scene.world.check();
+    }
 }
 
 #[test]

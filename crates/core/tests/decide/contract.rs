@@ -217,6 +217,29 @@ fn what_waits_for_a_person_is_in_the_inbox_and_leaves_it() {
     scene.world.check();
 }
 
+/// Where work is never in review, nobody would ever be asked to sign it off.
+#[test]
+fn a_signature_is_asked_for_at_work_where_there_is_no_review() {
+    let mut workflow = Workflow::standard();
+    workflow.statuses.retain(|status| status.role != Role::Review);
+    let mut scene = Scene::new(workflow);
+    let item = scene.item("work");
+    set_criteria(&mut scene, item, vec![line("a person says so", Authority::Human, true)]);
+    assert_eq!(inbox(&scene, item), 0, "it was not begun");
+    scene.must(item, Trigger::Start);
+    assert_eq!((scene.get(item).role, inbox(&scene, item)), (Role::Work, Inbox::SIGN_OFF));
+    scene.world.check();
+    // What is kept with items would be wrong at once.
+    let refused = change_project(&mut scene, |set| set.workflow = Some(Workflow::standard()));
+    assert_eq!(refused.expect_err("items would have to be asked about again").code, Code::Conflict);
+    scene.world.check();
+    verify(&mut scene, item, 1, Authority::Human).expect("a person's word");
+    assert_eq!(inbox(&scene, item), 0);
+    scene.must(item, Trigger::Complete);
+    assert_eq!(inbox(&scene, item), 0);
+    scene.world.check();
+}
+
 #[test]
 fn a_question_waits_until_it_is_answered_withdrawn_or_left_behind() {
     let mut scene = Scene::new(Workflow::standard());

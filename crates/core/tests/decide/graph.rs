@@ -225,7 +225,7 @@ fn removing_edges_frees_what_they_held_up() {
     assert_eq!(
         scene
             .world
-            .run(&call, &Unlink::Of { project: World::project(), item: c.into() })
+            .run(&call, &Unlink::Of { project: World::project(), item: c.into(), kind: None })
             .expect("an answer")
             .edges
             .len(),

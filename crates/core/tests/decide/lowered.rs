@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use docket_core::access::Access;
 use docket_core::command::{
-    Ask, BriefText, Change, Claim, ClaimOutcome, ClaimRequest, Create, Edit, NewCriterion, NewItem, NotePut, Patch,
-    Proof, PutNotes, Renew, SetBrief, Verify,
+    Ask, BriefText, Change, Claim, ClaimOutcome, ClaimRequest, Create, Edit, EndRun, NewCheck, NewCriterion, NewItem,
+    NotePut, Patch, Proof, PutNotes, Renew, Report, SetBrief, Verify,
 };
 use docket_core::engine::Call;
 use docket_core::limits::Lowered;
-use docket_core::model::{Authority, CriterionId, Tag, Text, Ttl};
+use docket_core::model::{Authority, CriterionId, RunEnd, Tag, Text, Ttl};
 use docket_core::testing::{World, name, title};
 use docket_core::{Code, Error, Reason};
 
+use crate::checks::{checked, command, order, set};
 use crate::scene::Scene;
 
 fn call(scene: &mut Scene, limits: Lowered) -> Call {
@@ -123,6 +124,37 @@ fn a_lease_that_was_longer_is_renewed_for_as_long_as_may_be() {
     assert_eq!(renewed.held.claim.ttl_seconds, 300);
     let error = scene.world.run(&lowered, &renew(Ttl::parse(900).ok())).expect_err("what is stated is held to it");
     assert_eq!(told(&error), (Code::Validation, Reason::BadTtl, Some("ttlSeconds")));
+}
+
+/// Docket says itself how a check ended: whoever has it run cannot say less.
+#[test]
+fn how_a_check_ended_is_nobodys_text() {
+    let check = NewCheck { proves: Some(CriterionId(1)), ..command("true") };
+    let (mut scene, item) = checked(vec![]);
+    let line = NewCriterion { verifier: Some(Authority::Check), ..NewCriterion::saying(text("it runs")) };
+    let brief = BriefText { acceptance_criteria: Change::Set(vec![line]), ..BriefText::default() };
+    let set_brief = SetBrief {
+        project: World::project(),
+        item: item.into(),
+        brief,
+        replace: false,
+        expected_version: None,
+        fence: None,
+        authority: Authority::Agent,
+    };
+    let call = call(&mut scene, Lowered::NOT);
+    scene.world.run(&call, &set_brief).expect("a brief");
+    set(&mut scene, item, vec![check], Authority::Human, None).expect("checks");
+    let run = order(&mut scene, item, vec![], Some("here")).expect("a run").remove(0);
+    let report = Report { tree_changed: true, ..Report::undone(RunEnd::Exited { code: 0 }) };
+    let end = EndRun { run: run.id, runner: name("here"), definition: run.definition, report, back: false, next: None };
+    let lowered = Call {
+        access: Arc::new(Access { limits: Lowered { text_bytes: 10, ..Lowered::NOT }, ..Access::default() }),
+        ..call
+    };
+    scene.world.run(&lowered, &end).expect("on record");
+    let evidence = &scene.world.briefs[&item].acceptance_criteria[0].evidence;
+    assert!(evidence[0].note.as_ref().is_some_and(|note| note.as_str().len() > 10), "{evidence:?}");
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod proving;
 mod queue;
 mod scene;
 mod sessions;
+mod ways;
 mod whose_word;
 mod words;
 mod working;

@@ -113,7 +113,13 @@ fn all_refusals_come_at_once() {
     let gates: Vec<Gate> = refused.refusals.iter().map(|refusal| refusal.gate).collect();
     assert_eq!(gates, [Gate::Ownership, Gate::Dependencies, Gate::Notes, Gate::Descendants]);
     assert!(refused.refusals.iter().all(|refusal| !refusal.remedy.is_empty()));
-    assert!(refused.retry_after_ms.is_some_and(|wait| wait > 0 && wait <= 900_000));
+    assert_eq!((refused.kind, refused.retry_after_ms), (Kind::Permanent, None), "to wait does not clear the rest");
+    // The claim alone passes by itself.
+    let free = scene.item("free");
+    scene.claim(free, "ann").expect("nobody holds it");
+    let refused = scene.advance_as(free, Trigger::Complete, Some("bob")).expect_err("it is somebody's");
+    assert_eq!((refused.refusals.len(), refused.kind), (1, Kind::Transient));
+    assert!(refused.retry_after_ms.is_some_and(|wait| wait > 0 && wait <= 900_000), "{refused:?}");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! The status where an item waits for an answer: questions lead there, and nothing else does.
 
-use docket_core::command::NewItem;
-use docket_core::model::{Role, Trigger};
+use docket_core::command::{NewItem, SetProject};
+use docket_core::model::{Event, Role, Slug, Trigger, Verb};
+use docket_core::replay::Replayed;
+use docket_core::testing::rows::event;
 use docket_core::testing::{name, title};
-use docket_core::workflow::{Target, Workflow};
-use docket_core::{Gate, Reason};
+use docket_core::workflow::{ChecksWhen, Target, Workflow};
+use docket_core::{Error, Gate, Reason};
 
 use crate::moves::move_to;
 use crate::scene::Scene;
@@ -49,6 +51,66 @@ fn an_item_is_put_aside_where_no_answers_are_waited_for() {
     }
     let new = NewItem { role: Some(Role::Blocked), ..NewItem::titled(title("y")) };
     assert_eq!(scene.create(new).expect_err("there is none").reason, Reason::UnknownValue);
+}
+
+/// Who waits would stand elsewhere, and who was put aside would be taken for somebody who waits.
+#[test]
+fn which_status_waits_for_answers_does_not_change_under_items() {
+    let change = |scene: &mut Scene, workflow: Workflow| -> Result<(), Error> {
+        let (slug, workflow) = (Slug::parse("test").expect("a slug"), Some(workflow));
+        let set =
+            SetProject { slug, name: None, prefix: None, workflow, schemas: None, archived: None, must_be_new: false };
+        let call = scene.world.call(None);
+        scene.world.run(&call, &set).map(|_| ())
+    };
+    let parked = |status: Option<&str>| Workflow { parked: status.map(name), ..Workflow::standard() };
+    let (own, shared) = (Some("waiting_for_input"), Some("blocked"));
+    for (before, after, may) in [
+        (own, None, false),
+        (own, shared, false),
+        (shared, own, false),
+        (None, own, false),
+        (None, shared, false),
+        // It is the same one, and no longer for questions alone.
+        (shared, None, true),
+    ] {
+        let mut scene = Scene::new(parked(before));
+        change(&mut scene, parked(after)).expect("there is nothing in it yet");
+        let mut scene = Scene::new(parked(before));
+        scene.item("x");
+        let changed = change(&mut scene, parked(after));
+        assert_eq!(
+            changed.map_err(|error| error.reason),
+            if may { Ok(()) } else { Err(Reason::BadValue) },
+            "{before:?} {after:?}"
+        );
+        let deeper =
+            Workflow { max_depth: 3, ..scene.world.projects.values().next().expect("a project").workflow.clone() };
+        change(&mut scene, deeper).expect("what is not about it");
+    }
+}
+
+/// A stored workflow of a preset follows the preset, in a row and in the event that says the same.
+#[test]
+fn a_project_of_before_is_the_same_by_its_record() {
+    for now in [Workflow::standard(), Workflow::foresttasks(), Workflow::cairn()] {
+        let before = Workflow { statuses: Workflow::standard().statuses, ..Workflow::foresttasks() };
+        let before = match now.preset.as_str() {
+            "foresttasks" => before,
+            "cairn" => Workflow { checks_when: ChecksWhen::Success, ..now.clone() },
+            _ => Workflow {
+                gates: now.gates.iter().copied().filter(|gate| *gate != Gate::Checks).collect(),
+                ..now.clone()
+            },
+        };
+        let scene = Scene::new(before);
+        let project = scene.world.projects.values().next().expect("a project");
+        let data = serde_json::to_value(project).expect("JSON");
+        let event = Event { data, ..event(project.id, None, Verb::ProjectSet, project.created_at) };
+        let mut replayed = Replayed::default();
+        replayed.apply(&event).expect("a project");
+        assert_eq!(replayed.projects[&project.id].workflow, now);
+    }
 }
 
 /// Foresttasks had a status `blocked` once: what stands in it gets out like from any other.

@@ -281,19 +281,20 @@ fn results_of_ones_own_checks_are_no_change_that_one_did_not_know_of() {
 fn only_what_is_run_is_approved() {
     let (mut scene, item) = checked(vec![command("one"), manual("seen")]);
     let grace = Call { principal: name("grace"), ..scene.world.call(None) };
-    let expected_version = Some(scene.world.items[&item].version);
+    let expected_version = scene.world.items[&item].version;
     let approve =
         |only: Vec<usize>| ApproveChecks { project: World::project(), item: item.into(), only, expected_version };
     let refused = scene.world.run(&grace, &approve(vec![1])).expect_err("a person makes it");
     assert!(refused.message.contains("attest it instead"), "{refused}");
-    let unread = ApproveChecks { expected_version: None, ..approve(vec![]) };
-    let refused = scene.world.run(&grace, &unread).expect_err("of nobody knows what");
+    let refused = ApproveChecks::version_read(None).expect_err("of nobody knows what");
     assert_eq!((refused.reason, refused.field.as_deref()), (Reason::MissingField, Some("version")));
+    assert_eq!(ApproveChecks::version_read(Some(expected_version)), Ok(expected_version));
     let set_of = scene.world.run(&grace, &approve(vec![])).expect("approved");
     assert!(set_of.checks[0].is_approved());
     let (mut scene, item) = checked(vec![manual("seen")]);
     let grace = Call { principal: name("grace"), ..scene.world.call(None) };
-    let none = ApproveChecks { project: World::project(), item: item.into(), only: vec![], expected_version: None };
+    let expected_version = scene.world.items[&item].version;
+    let none = ApproveChecks { project: World::project(), item: item.into(), only: vec![], expected_version };
     assert!(scene.world.run(&grace, &none).expect_err("nothing").message.contains("no check that is run"));
 }
 

@@ -8,12 +8,12 @@ mod sessions;
 
 use docket_core::Reason;
 use docket_core::command::{
-    Ask, BriefText, Change, Create, EndQuestion, NewCriterion, NewItem, NewLink, Parent, Proof, Remark, SetBrief,
-    SetProject, Verify,
+    Advance, Ask, BriefText, Change, Create, EndQuestion, MoveRequest, NewCriterion, NewItem, NewLink, Parent, Proof,
+    Remark, SetBrief, SetProject, Verify,
 };
-use docket_core::model::{Authority, CriterionId, Inbox, ItemId, QuestionState, Role, Slug, Text, Url};
+use docket_core::model::{Authority, CriterionId, Inbox, ItemId, QuestionState, Role, Slug, Text, Trigger, Url};
 use docket_core::testing::{World, name, title};
-use docket_core::workflow::{Schemas, Workflow};
+use docket_core::workflow::{Schemas, Target, Workflow};
 use serde_json::{Value, json};
 
 fn text(words: &str) -> Text {
@@ -103,6 +103,35 @@ fn brief(world: &mut World, item: ItemId) {
 
 fn kinds(rows: &[Value]) -> Vec<String> {
     rows.iter().flat_map(|row| row.as_object().expect("an object").keys().cloned()).collect()
+}
+
+/// It was put there when moves still led there.
+#[test]
+fn what_waits_without_a_question_comes_in_as_it_went_out_and_gets_on() {
+    let mut world = World::new(Workflow::standard(), Schemas::default());
+    let item = create(&mut world, NewItem { role: Some(Role::Work), ..NewItem::titled(title("waits")) });
+    let call = world.call(None);
+    let ask = Ask { project: World::project(), item: item.into(), text: text("Is it?"), options: vec![], fence: None };
+    world.run(&call, &ask).expect("a question");
+    let mut rows = world.export();
+    rows.retain(|row| row.get("question").is_none());
+    let mut copy = World::empty();
+    copy.import(&rows).expect("an import");
+    assert_eq!(copy.export(), rows, "as it went out");
+    let waits = &copy.items[&item];
+    assert_eq!((waits.status.as_str(), waits.derived.inbox.0), ("waiting_for_input", 0));
+    let mut moved = copy.clone();
+    let call = moved.call(None);
+    let resume = MoveRequest::of(item.into(), Target::Trigger(Trigger::Resume));
+    moved.run(&call, &Advance { project: World::project(), moves: vec![resume], atomic: true }).expect("a way out");
+    assert_eq!(moved.items[&item].role, Role::Work);
+    let call = copy.call(None);
+    let asked = copy.run(&call, &ask).expect("a question, at last").question.id;
+    assert_eq!(copy.items[&item].derived.inbox.0, Inbox::QUESTION);
+    let call = copy.call(Some("bob"));
+    copy.run(&call, &EndQuestion { question: asked, answer: Some(text("yes")) }).expect("an answer");
+    assert!(copy.items[&item].role.is_open() && copy.items[&item].role != Role::Blocked);
+    copy.check();
 }
 
 #[test]

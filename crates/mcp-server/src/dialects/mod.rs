@@ -9,5 +9,4 @@ mod task_orchestrator;
 pub(crate) use cairn::Cairn;
 pub(crate) use execution::Execution;
 pub(crate) use foresttasks::Foresttasks;
-pub use foresttasks::{Guide, guides};
 pub(crate) use task_orchestrator::TaskOrchestrator;

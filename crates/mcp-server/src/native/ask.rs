@@ -1,6 +1,6 @@
 //! `ask`: puts a question to a person, answers one, or takes one back.
 
-use docket_core::Error;
+use docket_core::{Error, Reason};
 use docket_core::command::{Ask, EndQuestion};
 use docket_core::model::{ItemRef, QuestionId};
 use docket_core::query::Includes;
@@ -58,6 +58,10 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
             }
         }
         (None, answer @ Some(_), false) | (None, answer @ None, true) => {
+            if fields.has("fence") {
+                let message = "fence does not go with answer and withdraw: whoever asked holds the item no more";
+                return Err(Error::validation(Reason::BadValue, message).at("fence"));
+            }
             let question = which(session, project, &mut fields).await?;
             session.engine().run(writer.call(session), EndQuestion { question, answer }).await?
         }

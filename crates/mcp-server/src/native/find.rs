@@ -359,8 +359,19 @@ async fn tree(ask: &Ask<'_>, fields: &mut Fields) -> Result<Answer, Error> {
 }
 
 async fn queue(ask: &Ask<'_>, fields: &mut Fields) -> Result<Answer, Error> {
-    let role = fields.texts("roles", role)?.and_then(|roles| roles.first().copied());
-    let include_claimed = fields.parsed("claim", one_of(CLAIMS))? == Some(ClaimState::Claimed);
+    let roles = fields.texts("roles", role)?.unwrap_or_default();
+    if roles.len() > 1 {
+        let message = "roles of a queue is one role at the most: ask for each of them, or list them";
+        return Err(Error::validation(Reason::TooMany, message).at("roles"));
+    }
+    let role = roles.first().copied();
+    let claim = fields.parsed("claim", one_of(CLAIMS))?;
+    if claim.is_some_and(|claim| claim != ClaimState::Claimed) {
+        let message =
+            "claim of a queue can only be claimed, which shows what is held beside what is free: list takes the others";
+        return Err(Error::validation(Reason::BadValue, message).at("claim"));
+    }
+    let include_claimed = claim.is_some();
     let able = read_names(fields, "capabilities")?;
     // A role, or what is claimed, is asked for by somebody who looks around; otherwise what `work start` would hand out.
     let looks_around = (role.is_some() || include_claimed) && able.is_empty();

@@ -45,7 +45,7 @@ use rmcp::model::{
 
 use crate::parent_memory::ParentMemory;
 use crate::session::Session;
-use crate::surface::{Calling, Completing, Getting, Surface, Watch};
+use crate::surface::{Calling, Completing, Getting, Guide, Surface, Watch};
 
 /// The native surface.
 pub(crate) struct Docket {
@@ -144,6 +144,10 @@ impl Surface for Docket {
             "admin" => answered!(admin::call),
             _ => return None,
         })
+    }
+
+    fn guides(&self) -> &'static [Guide] {
+        &resources::GUIDES
     }
 
     fn resources(&self) -> &[Resource] {

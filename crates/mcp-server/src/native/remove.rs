@@ -167,7 +167,7 @@ async fn edges(session: &Session, writer: &Writer, project: ProjectRef, fields: 
     let item = of.need("id", str::parse::<ItemRef>)?;
     let holding = fence.map(|fence| Holding { item: item.clone(), fence });
     let unlink = match of.parsed("to", str::parse::<ItemRef>)? {
-        None => Unlink::Of { project, item },
+        None => Unlink::Of { project, item, kind: None },
         Some(to) => Unlink::Between { project, from: item, to, kind: None, either_way: true },
     };
     Ok(count(session.engine().run(writer.call(session), unlink.held_by(holding)).await?.edges.len()))

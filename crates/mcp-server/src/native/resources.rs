@@ -10,10 +10,19 @@ use serde_json::{Map, Value, json};
 
 use super::get;
 use crate::session::Session;
-use crate::surface::{Getting, Watch};
+use crate::surface::{Getting, Guide, Watch};
 
 /// How to work here.
 const WORKFLOW: &str = "docket://workflow";
+/// What agents read here, and what stays as it is, for people.
+pub(super) const GUIDES: [Guide; 2] = [
+    Guide { name: "agent-workflow", title: "How to work here", text: HOW_TO_WORK },
+    Guide {
+        name: "stability",
+        title: "Errors and stability",
+        text: concat!(include_str!("stability.md"), include_str!("../contract.md")),
+    },
+];
 /// Before the name of an item.
 const ITEM: &str = "docket://item/";
 /// Before the name of a project.

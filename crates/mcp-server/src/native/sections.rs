@@ -134,7 +134,11 @@ pub(super) fn parent(parent: &ParentView, reach: ParentReach) -> Split {
     split.say("key", &parent.key);
     split.say("status", &item.status);
     let [queue, work, review, blocked, terminal] = parent.tally.by_role;
-    split.say("children", json!({ "open": queue + work + review + blocked, "closed": terminal }));
+    let mut children = json!({ "open": queue + work + review + blocked, "closed": terminal });
+    if parent.tally_cut {
+        children["more"] = json!(true);
+    }
+    split.say("children", children);
     split.quote("title", &item.title);
     split.quote("intent", &item.intent);
     if reach == ParentReach::Full {

@@ -64,7 +64,11 @@ async fn run(session: &Session, arguments: JsonObject) -> Result<Answer, Error> 
         },
         item,
     };
-    let watched = session.engine().watch(&watch, cursor.as_deref(), patience, |time| session.sleep(time)).await?;
+    let mut watched = session.engine().watch(&watch, cursor.as_deref(), patience, |time| session.sleep(time)).await?;
+    if watched.woken == Woken::WaitTimeout && session.is_stopping() {
+        // Its time was not over: it is the server that waits no longer.
+        watched.woken = Woken::WaitInterrupted;
+    }
     Ok(answer(session, &watched).await)
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use docket_core::command::{Begin, Claim, ClaimNext, Finish, Finished, Held, ReleaseOutcome, Renew, Started, Wanted};
 use docket_core::contract::unattested;
-use docket_core::model::{ItemId, ItemRef, Name, Role, SessionId, Standing, Trigger, Ttl};
+use docket_core::engine::Call;
+use docket_core::model::{ItemId, ItemRef, Name, Role, Runtime, SessionId, Standing, Trigger, Ttl};
 use docket_core::query::{Dossier, Includes, ParentReach};
 use docket_core::store::{Around, Filter, ProjectRef};
 use docket_core::workflow::Target;
@@ -141,11 +142,13 @@ async fn start(memory: &ParentMemory, session: &Session, mut fields: Fields) -> 
     let writer = Writer::read(session, &mut fields)?;
     let ttl = ttl(&mut fields)?;
     let wanted_parent = fields.parsed("parentContext", one_of(ParentContext::WORDS))?.unwrap_or_default();
-    let wait = wait(&mut fields)?;
     let knowledge = fields.flag("knowledge")?.unwrap_or(false);
+    let runtime = sessions::wanted(&mut fields)?;
     let taken = if let Some(item) = fields.parsed("id", str::parse::<ItemRef>)? {
         let project = project_of_item(session, &mut fields).await?;
-        begin(session, &writer, project, item, ttl, &mut fields).await?
+        // What work is looked for, and how long, goes with no name.
+        fields.end()?;
+        begin(session, &writer, project, item, ttl, runtime).await?
     } else {
         let wanted = Wanted {
             under: fields.parsed("under", str::parse::<ItemRef>)?,
@@ -155,14 +158,17 @@ async fn start(memory: &ParentMemory, session: &Session, mut fields: Fields) -> 
             start: true,
             ..Wanted::default()
         };
+        let wait = wait(&mut fields)?;
         let project = project(session, &mut fields).await?;
-        match next(session, &writer, &project, wanted, ttl, wait).await? {
-            Ok(taken) => match sessions::wanted(&mut fields)? {
+        fields.end()?;
+        let call = writer.call(session).beside(&runtime);
+        match next(session, call, &project, wanted, ttl, wait).await? {
+            Ok(taken) => match runtime {
                 None => taken,
                 // It is claimed by now: whoever else wants it is told so.
                 Some(runtime) => {
                     let begin = sessions::begin(project, ItemRef::Id(taken.held.item), runtime, ttl);
-                    let made = session.engine().run(writer.call(session), begin).await?;
+                    let made = session.engine().run(writer.call(session).part("attempt"), begin).await?;
                     Taken { attempt: Some(made.session.id), ..taken }
                 }
             },
@@ -187,10 +193,10 @@ async fn begin(
     project: ProjectRef,
     item: ItemRef,
     ttl: Option<Ttl>,
-    fields: &mut Fields,
+    runtime: Option<Runtime>,
 ) -> Result<Taken, Error> {
     let call = writer.call(session);
-    let (begun, attempt) = match sessions::wanted(fields)? {
+    let (begun, attempt) = match runtime {
         None => (session.engine().run(call, Begin { project, item, ttl }).await?, None),
         Some(runtime) => {
             let begun = session.engine().run(call, sessions::begin(project, item, runtime, ttl)).await?;
@@ -203,14 +209,13 @@ async fn begin(
 /// The best ready work, or how much of it was passed over.
 async fn next(
     session: &Session,
-    writer: &Writer,
+    call: Call,
     project: &ProjectRef,
     wanted: Wanted,
     ttl: Option<Ttl>,
     wait: Duration,
 ) -> Result<Result<Taken, usize>, Error> {
     let command = ClaimNext { project: project.clone(), wanted, ttl };
-    let call = writer.call(session);
     let offer = session.engine().claim_next_waiting(call, command, wait, |time| session.sleep(time)).await?;
     Ok(match (offer.held, offer.started) {
         (Some(held), Some(started)) => {
@@ -242,7 +247,7 @@ async fn packet(
 ) -> Result<Answer, Error> {
     let item = ItemRef::Id(taken.held.item);
     let call = writer.call(session);
-    let reach = parent_reach(memory, session, &item, &call.holder()?, wanted.parent).await?;
+    let reach = parent_reach(memory, session, &item, &call, wanted.parent).await?;
     let includes = Includes { parent: reach, comments: Some(limits::PACKET_COMMENTS), ..Includes::default() };
     let dossier = session.engine().dossier(&ProjectRef::Any, &item, includes).await?;
     let mentioned = taken.auto_released.iter().copied().chain(moved::cascaded(&taken.started.cascades));
@@ -288,14 +293,15 @@ async fn parent_reach(
     memory: &ParentMemory,
     session: &Session,
     item: &ItemRef,
-    agent: &Name,
+    call: &Call,
     wanted: ParentContext,
 ) -> Result<ParentReach, Error> {
     let seen = session.engine().show(&ProjectRef::Any, std::slice::from_ref(item), Around::default()).await?;
     let Some(parent) = seen.resolve(item)?.parent else { return Ok(ParentReach::None) };
-    let reach = memory.reach(wanted, agent, parent);
+    let (agent, request) = (call.holder()?, call.request.as_ref());
+    let reach = memory.reach(wanted, &agent, parent, request);
     if reach == ParentReach::Full {
-        memory.told(agent, parent);
+        memory.told(&agent, parent, request);
     }
     Ok(reach)
 }

@@ -1,8 +1,10 @@
-//! MCP over HTTP: one request, one answer, and nothing kept between them.
+//! MCP over HTTP: one request, one answer.
 //!
-//! No session is made for clients of any revision, so there is nothing that another caller could look up, resume or end: who
-//! calls is known anew for every request, by what its headers show. An answer is plain JSON unless the call tells of its
-//! progress; then it is a stream. Whoever hangs up cancels the call; who shook hands may also take it back by a message (`recall.rs`).
+//! No session is made for clients of any revision: who calls is known anew for every request, by what its headers show, and any
+//! server answers any of them. All that is kept between requests is which calls are under way, by caller, by the name that the client
+//! was given when it shook hands and by id, so that whoever made a call can take it back by a message (`recall.rs`); that is
+//! forgotten with the answer, and nobody else can name it. Whoever hangs up cancels the call, too. An answer is plain JSON unless the
+//! call tells of its progress; then it is a stream.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -55,18 +57,23 @@ impl<H: ServerHandler + Send + 'static> StatelessHttp<H> {
         principal: &Name,
         request: Request<Full<Bytes>>,
     ) -> Response<BoxBody<Bytes, Infallible>> {
-        let (mut parts, body) = request.into_parts();
-        // Each of them is whole: it was collected before.
-        let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        let about = match (&parts.method, check(&bytes)) {
-            (&Method::POST, Ok(message)) => about(&message),
-            (&Method::POST, Err(bad)) => return refused(&bad),
-            _ => About::Else,
-        };
-        let client = recall::shown(&parts.headers);
+        match read(request).await {
+            Ok((request, about)) => self.answer_about(principal, request, about).await,
+            Err(bad) => refused(&bad),
+        }
+    }
+
+    /// Answers a request that was read.
+    async fn answer_about(
+        &self,
+        principal: &Name,
+        mut request: Request<Full<Bytes>>,
+        about: About,
+    ) -> Response<BoxBody<Bytes, Infallible>> {
+        let client = recall::shown(request.headers());
         // Whatever comes next is served without it.
-        parts.headers.remove(recall::HEADER);
-        let answered = self.service.handle(Request::from_parts(parts, Full::new(bytes)));
+        request.headers_mut().remove(recall::HEADER);
+        let answered = self.service.handle(request);
         let call = |id| client.map(|client| Call { principal: principal.clone(), client, id });
         match about {
             About::Greeting => named(answered.await),
@@ -76,7 +83,7 @@ impl<H: ServerHandler + Send + 'static> StatelessHttp<H> {
                 }
                 answered.await
             }
-            About::Request(id) => match call(id) {
+            About::Listening(id) | About::Request(id) => match call(id) {
                 Some(call) => self.answer_unless_taken_back(call, answered).await,
                 None => answered.await,
             },
@@ -141,7 +148,7 @@ impl HttpEndpoint {
         &self,
         settings: Settings,
         surface: Option<&str>,
-        mut request: Request<Full<Bytes>>,
+        request: Request<Full<Bytes>>,
     ) -> Result<Response<BoxBody<Bytes, Infallible>>, Error> {
         let name = surface.unwrap_or(surfaces()[0]);
         let found = self.services.iter().find(|(known, _)| *known == name);
@@ -149,7 +156,12 @@ impl HttpEndpoint {
             let known = surfaces().join(", ");
             return Err(Error::not_found(format!("no surface \"{}\"; there are {known}", echo(name))));
         };
-        if request.headers().get("mcp-method").is_some_and(|method| method.as_bytes() == b"subscriptions/listen") {
+        let (mut request, about) = match read(request).await {
+            Ok(read) => read,
+            Err(bad) => return Ok(refused(&bad)),
+        };
+        // By what is asked for, not by what a header says of it: whoever works has no place among those that wait.
+        if matches!(about, About::Listening(_)) {
             settings.engine.begins_to_wait()?;
             // Before it is told that it may listen, so that nothing is missed between the two.
             let ear = self.hub.listen(&settings.engine).await?;
@@ -159,7 +171,7 @@ impl HttpEndpoint {
         request.extensions_mut().insert(Session::sharing(settings, self.keys.clone()).until(self.stopping.clone()));
         // The call is answered in a task of its own, and what it logs belongs to this request all the same.
         request.extensions_mut().insert(Logged(tracing::Span::current()));
-        let response = service.answer(&principal, request).await;
+        let response = service.answer_about(&principal, request, about).await;
         // Whoever is cut off is told what the protocol's own words do not say: that it is worth another try.
         if self.closed.is_cancelled() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
             return Err(cut_off());
@@ -194,16 +206,28 @@ fn cut_off() -> Error {
 enum About {
     /// A client shakes hands.
     Greeting,
+    /// It wants to be told of changes.
+    Listening(RequestId),
     Request(RequestId),
     /// A call is taken back.
     Recall(RequestId),
     Else,
 }
 
+/// A request with what its message is about; refused where that is nothing that a client may send.
+async fn read(request: Request<Full<Bytes>>) -> Result<(Request<Full<Bytes>>, About), Bad> {
+    let (parts, body) = request.into_parts();
+    // Each of them is whole: it was collected before.
+    let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let about = if parts.method == Method::POST { about(&check(&bytes)?) } else { About::Else };
+    Ok((Request::from_parts(parts, Full::new(bytes)), about))
+}
+
 fn about(message: &ClientJsonRpcMessage) -> About {
     match message {
         JsonRpcMessage::Request(request) => match &request.request {
             ClientRequest::InitializeRequest(_) => About::Greeting,
+            ClientRequest::SubscriptionsListenRequest(_) => About::Listening(request.id.clone()),
             _ => About::Request(request.id.clone()),
         },
         JsonRpcMessage::Notification(notification) => match &notification.notification {

@@ -1,13 +1,14 @@
-//! Bodies: no larger than allowed, no slower than allowed, and JSON without a name twice.
+//! Bodies, read into types: JSON without a name twice. They were taken in at the door, where how large and how slow they may
+//! be is looked to.
 
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use docket_core::wire::{Fault, NAMES, from_value, look_over};
-use docket_core::{Code, Error, Kind, Reason, echo};
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use docket_core::{Error, Reason, echo};
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
@@ -30,20 +31,18 @@ pub(crate) struct Lines(pub(crate) Bytes);
 impl<T: DeserializeOwned> FromRequest<Arc<Shared>> for Json<T> {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Failure> {
+    async fn from_request(request: Request, _: &Arc<Shared>) -> Result<Self, Failure> {
         check_type(request.headers(), &["application/json"])?;
-        let (parts, body) = request.into_parts();
-        let bytes = collect(&parts.headers, body, shared, shared.limits.body_bytes).await?;
-        read(&bytes).map(Self)
+        read(&whole(request.into_body()).await?).map(Self)
     }
 }
 
 impl<T: DeserializeOwned + Default> FromRequest<Arc<Shared>> for MaybeJson<T> {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Failure> {
+    async fn from_request(request: Request, _: &Arc<Shared>) -> Result<Self, Failure> {
         let (parts, body) = request.into_parts();
-        let bytes = collect(&parts.headers, body, shared, shared.limits.body_bytes).await?;
+        let bytes = whole(body).await?;
         if bytes.is_empty() {
             return Ok(Self(T::default()));
         }
@@ -55,51 +54,16 @@ impl<T: DeserializeOwned + Default> FromRequest<Arc<Shared>> for MaybeJson<T> {
 impl FromRequest<Arc<Shared>> for Lines {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Failure> {
+    async fn from_request(request: Request, _: &Arc<Shared>) -> Result<Self, Failure> {
         check_type(request.headers(), &["application/x-ndjson", "application/jsonl", "application/x-jsonlines"])?;
-        let (parts, body) = request.into_parts();
-        collect(&parts.headers, body, shared, shared.limits.import_bytes).await.map(Self)
+        whole(request.into_body()).await.map(Self)
     }
 }
 
-/// A whole body, refused as soon as it is known to be too large.
-pub(crate) async fn collect(
-    headers: &HeaderMap,
-    mut body: Body,
-    shared: &Shared,
-    most: usize,
-) -> Result<Bytes, Failure> {
-    if headers.contains_key(CONTENT_ENCODING) {
-        return Err(unsupported("a body is taken as it is: leave Content-Encoding out"));
-    }
-    let too_large = || {
-        let error = Error::validation(Reason::TooLong, format!("the body must be at most {most} bytes"));
-        Failure::with_status(StatusCode::PAYLOAD_TOO_LARGE, error)
-            .header(http::header::CONNECTION, http::HeaderValue::from_static("close"))
-    };
-    let said = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if said.is_some_and(|said| said > most as u64) {
-        return Err(too_large());
-    }
-    let arrive = async {
-        let mut bytes = BytesMut::new();
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| Failure::malformed(Reason::BadValue, "the body broke off"))?;
-            if let Ok(data) = frame.into_data() {
-                if bytes.len() + data.len() > most {
-                    return Err(too_large());
-                }
-                bytes.extend_from_slice(&data);
-            }
-        }
-        Ok(bytes.freeze())
-    };
-    tokio::time::timeout(shared.limits.body_timeout, arrive).await.unwrap_or_else(|_| {
-        let message = format!("the body took longer than {} seconds", shared.limits.body_timeout.as_secs());
-        let error = Error::new(Kind::Transient, Code::Validation, Reason::TooSlow, message);
-        Err(Failure::with_status(StatusCode::REQUEST_TIMEOUT, error)
-            .header(http::header::CONNECTION, http::HeaderValue::from_static("close")))
-    })
+/// The whole body, which was read at the door.
+pub(crate) async fn whole(body: Body) -> Result<Bytes, Failure> {
+    let all = body.collect().await.map_err(|_| Failure::malformed(Reason::BadValue, "the body broke off"))?;
+    Ok(all.to_bytes())
 }
 
 fn check_type(headers: &HeaderMap, known: &[&str]) -> Result<(), Failure> {

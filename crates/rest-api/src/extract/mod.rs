@@ -5,7 +5,7 @@ mod head;
 mod path;
 mod query;
 
-pub(crate) use body::{Json, Lines, MaybeJson, collect};
+pub(crate) use body::{Json, Lines, MaybeJson, whole};
 pub(crate) use head::{Expected, Idempotency, Unchanged};
 pub(crate) use path::{CheckPath, ItemPath, NotePath, TextPath};
 pub(crate) use query::Query;

@@ -149,7 +149,7 @@ pub(crate) async fn approve(
     {
         return Err(Error::validation(Reason::BadValue, "version and If-Match differ").at("version").into());
     }
-    let expected_version = body.version.or(expected.0);
+    let expected_version = ApproveChecks::version_read(body.version.or(expected.0))?;
     let approve = ApproveChecks { project: ProjectRef::Any, item, only: body.only, expected_version };
     done(expected, caller.engine.run(caller.call(request), approve).await)
 }

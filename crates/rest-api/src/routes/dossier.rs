@@ -195,11 +195,15 @@ pub(crate) struct BriefOut {
 /// An item's parent.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ParentView)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct ParentOut {
     /// The parent; its long texts only where it was asked for.
     item: ItemOut,
     /// How its children stand.
     tally: ChildTally,
+    /// Whether it has more children of a role than were counted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    tally_cut: bool,
     /// Its brief, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     brief: Option<Brief>,
@@ -361,6 +365,7 @@ fn sections(dossier: Dossier, asked: &[Section], whole_parent: bool, keys: &Keys
     let parent = |view: ParentView| ParentOut {
         item: ItemOut::listed(if whole_parent { view.item } else { view.item.brief() }, keys),
         tally: view.tally,
+        tally_cut: view.tally_cut,
         brief: view.brief,
         children: whole_parent.then(|| children(view.children)),
         comments: whole_parent.then(|| remarks(view.comments)),

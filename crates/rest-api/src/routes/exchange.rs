@@ -2,17 +2,20 @@
 
 use axum::extract::State;
 use axum::response::IntoResponse;
-use docket_core::command::Imported;
+use docket_core::command::{Import, Imported};
+use docket_core::engine::Command;
 use docket_core::exchange::{Reader, Snapshot};
 use docket_core::model::Slug;
 use docket_core::{Error, Reason};
 use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::Deserialize;
+use tokio::sync::SemaphorePermit;
 use utoipa::IntoParams;
 
 use super::projects;
 use crate::answer::{self, Answer, json};
+use crate::app::Shared;
 use crate::extract::{Idempotency, Lines, Query};
 use crate::failure::Failure;
 use crate::gate::Caller;
@@ -50,6 +53,15 @@ pub(crate) async fn export(State(shared): answer::State, caller: Caller, Query(q
     Ok((headers, text).into_response())
 }
 
+/// Where an import is sent to.
+pub(crate) const IMPORT: &str = "/import";
+
+/// What goes before the body of an import is read: whether the caller may import at all, and the place of the one that does.
+pub(crate) fn begin<'s>(shared: &'s Shared, caller: &Caller) -> Result<SemaphorePermit<'s>, Failure> {
+    caller.engine.may(Import::NAME, Import::NEEDS)?;
+    shared.exchange.try_acquire().map_err(|_| Failure::shedding("another export or import is under way"))
+}
+
 /// Take in lines of JSON
 ///
 /// All of them or nothing; ids and keys stay as they were. Errors name the line.
@@ -58,14 +70,7 @@ pub(crate) async fn export(State(shared): answer::State, caller: Caller, Query(q
     request_body(content = String, content_type = "application/x-ndjson", description = "What an export wrote", example = "{\"docket\":1}"),
     responses((status = 201, description = "How much was taken in", body = Imported)),
 )]
-pub(crate) async fn import(
-    State(shared): answer::State,
-    caller: Caller,
-    Idempotency(request): Idempotency,
-    Lines(bytes): Lines,
-) -> Answer {
-    let _place =
-        shared.exchange.try_acquire().map_err(|_| Failure::shedding("another export or import is under way"))?;
+pub(crate) async fn import(caller: Caller, Idempotency(request): Idempotency, Lines(bytes): Lines) -> Answer {
     let mut reader = Reader::default();
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         let number = at + 1;

@@ -21,7 +21,7 @@ use tracing::Span;
 
 use crate::answer::{self, Answer};
 use crate::app::Shared;
-use crate::extract::{Query, collect};
+use crate::extract::{Query, whole};
 use crate::failure::Failure;
 use crate::gate::{Caller, Pass};
 use crate::turn::Turn;
@@ -49,8 +49,7 @@ async fn handle(
     let Some(mcp) = &shared.mcp else { return Err(Failure::from(Error::not_found("MCP is not served here"))) };
     let surface = names.iter().find(|(name, _)| *name == "surface").map(|(_, text)| text.to_owned());
     let (parts, body) = request.into_parts();
-    let body = collect(&parts.headers, body, &shared, shared.limits.body_bytes).await?;
-    let request = http::Request::from_parts(parts, Full::new(body));
+    let request = http::Request::from_parts(parts, Full::new(whole(body).await?));
     let pass = Arc::clone(&caller.pass);
     // What is at work is let end; whoever waits does not outlast what they were let in by.
     let ended = async {

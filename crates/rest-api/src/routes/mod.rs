@@ -37,6 +37,7 @@ mod views;
 mod work;
 
 pub(crate) use dossier::{Include, Reading};
+pub(crate) use exchange::{IMPORT, begin as begin_import};
 
 use std::sync::Arc;
 

@@ -140,6 +140,7 @@ pub(crate) async fn queue(State(shared): answer::State, caller: Caller, Query(qu
         item_type: query.item_type,
         include_claimed: query.include_claimed,
         agent: (!looks_around).then_some(Agent { name, capabilities: query.capabilities }),
+        urgent: None,
         limit: page(query.limit, SHOWN)?,
     };
     if let Some(slug) = &query.project {

@@ -13,6 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
 use super::herd::Herd;
 use super::{confine, mounts, outer, text};
+use crate::folder;
 use crate::report::{Ended, Files, Own, Processes, Sandbox};
 use crate::wire::{self, CANCEL, Outcome, Task};
 
@@ -43,28 +44,51 @@ pub(super) fn run(words: &mut impl Iterator<Item = OsString>) -> ExitCode {
     let Ok(line) = std::io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let mut line = UnixStream::from(line);
     let Ok(task) = wire::receive::<Task>(&mut line) else { return ExitCode::FAILURE };
+    let is_apart = matches!(processes, Processes::Namespace { .. });
     // Whoever is confined cannot mount any more.
-    let own = match &processes {
-        Processes::Namespace { .. } => mounts::keep(&task.own, task.writable.as_deref().unwrap_or_default()),
-        Processes::None | Processes::Subreaper { .. } if task.own.is_empty() => Own::None,
-        Processes::None | Processes::Subreaper { .. } => Own::Open { why: "no namespace".to_owned() },
+    let own = match is_apart {
+        true => mounts::keep(&task.own, task.writable.as_deref()),
+        false if task.own.there.is_empty() => Own::None,
+        false => Own::Open { why: "no namespace".to_owned() },
     };
     let files = match &task.writable {
         Some(writable) => confine::confine(writable),
         None => Files::Open { why: "not asked for".to_owned() },
     };
+    // Unless nobody was confined.
+    let own = match (&files, own) {
+        (Files::Open { .. }, Own::ReadOnly) if task.writable.is_some() => mounts::keep_above(&task.own),
+        (Files::Open { .. } | Files::Landlock { .. }, own) => own,
+    };
+    let entered = if is_apart { enter_again(&task) } else { Ok(()) };
     confine::give_up_rights();
     let begun = Instant::now();
-    let ended = match start(&task) {
+    let ended = match entered.and_then(|()| start(&task).map_err(|error| error.kind().to_string())) {
         Ok(shell) => Watch { line: &mut line, herd, shell, status: None, begun, task: &task }.run(),
-        Err(error) => Ended::NotRun(format!("the shell cannot be started: {}", error.kind())),
+        Err(error) => Ended::NotRun(format!("the shell cannot be started: {error}")),
     };
     let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-    let outcome = Outcome { ended, took_us, sandbox: Sandbox { processes, files, own } };
+    // Nobody is left who could do it again.
+    let put_back = task.own.restore();
+    let outcome = Outcome { ended, took_us, sandbox: Sandbox { processes, files, own }, put_back };
     match wire::send(&mut line, &outcome) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+/// Enters the folder once more, as it is found now: whoever was in it before goes past what was mounted since. It has to be the one
+/// that was checked.
+fn enter_again(task: &Task) -> Result<(), String> {
+    let again = folder::open(&task.root, &task.folder).map_err(|refusal| refusal.to_string())?;
+    let is_same = || {
+        let (checked, found) = (rustix::fs::stat(".").ok()?, rustix::fs::fstat(&again).ok()?);
+        Some((checked.st_dev, checked.st_ino) == (found.st_dev, found.st_ino))
+    };
+    if is_same() != Some(true) {
+        return Err("the working folder is another one by now".to_owned());
+    }
+    rustix::process::fchdir(&again).map_err(|error| std::io::Error::from(error).kind().to_string())
 }
 
 fn start(task: &Task) -> std::io::Result<Pid> {

@@ -5,4 +5,5 @@ mod cwd;
 mod endings;
 mod environment;
 mod log;
+mod own;
 mod support;

@@ -72,6 +72,12 @@ pub(crate) fn alive(mark: &str) -> usize {
         .count()
 }
 
+/// Says that this machine has not what a test needs.
+#[expect(clippy::print_stderr, reason = "what was not tried is told")]
+pub(crate) fn not_tried(why: &str) {
+    eprintln!("NOT TRIED: {why}");
+}
+
 /// Waits until something is so.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_mins(1);

@@ -1,7 +1,7 @@
 //! What is shown around the named items: relatives, edges, notes, and the graphs they wait in.
 
 use docket_core::limits;
-use docket_core::store::code::{BLOCKS, TERMINAL};
+use docket_core::store::code::{BLOCKS, DUPLICATE_OF, SUPERSEDES, TERMINAL};
 use docket_core::store::{Around, EdgeReach, NoteReach, Scope};
 
 use super::limit::Limit;
@@ -161,6 +161,34 @@ pub(super) fn add_waits(statement: &mut Statement) {
             packed("c.parent_id"),
             packed("c.id"),
             each("waited w", "items", "c", "c.id = w.id AND c.parent_id IS NOT NULL")
+        ),
+    );
+}
+
+/// Everything that the named items give way to, and what that gives way to in turn. Pairs are packed, for a walk may be long.
+pub(super) fn add_gives_way(statement: &mut Statement) {
+    let most = Script::limit(limits::GRAPH_NODES);
+    // One step of the recursion may name it once only: both ways on are one subquery.
+    statement.part(
+        "ahead (id)",
+        &format!(
+            "WITH RECURSIVE w (id) AS (SELECT id FROM named UNION SELECT x.id FROM w CROSS JOIN LATERAL ( \
+                SELECT e.to_id AS id FROM edges e WHERE e.from_id = w.id AND e.kind = {DUPLICATE_OF} \
+                UNION ALL SELECT e.from_id FROM edges e WHERE e.to_id = w.id AND e.kind = {SUPERSEDES}) x \
+             ) SELECT id FROM w LIMIT {most} + 1"
+        ),
+    );
+    statement.result("ways_cut", &format!("(SELECT count(*) > {most} FROM ahead)"));
+    statement.result(
+        "ways",
+        &format!(
+            "(SELECT string_agg(p.pair, '') FROM (SELECT {item} || {to} AS pair FROM {duplicates} \
+              UNION ALL SELECT {item} || {from} FROM {superseded}) p)",
+            item = packed("w.id"),
+            to = packed("e.to_id"),
+            from = packed("e.from_id"),
+            duplicates = each("ahead w", "edges", "e", &format!("e.from_id = w.id AND e.kind = {DUPLICATE_OF}")),
+            superseded = each("ahead w", "edges", "e", &format!("e.to_id = w.id AND e.kind = {SUPERSEDES}")),
         ),
     );
 }

@@ -147,13 +147,22 @@ fn add_busy(statement: &mut Statement) {
 fn among(script: &mut Script, wanted: &Candidates, ids: &[Uuid]) -> String {
     let fits = conditions(script, wanted);
     let ids = script.uuids(ids.iter().copied());
+    let [one, two, three] = order(wanted);
     format!(
-        "SELECT r.id, r.rank, r.number, r.project_id FROM items r WHERE r.id = ANY({ids}) AND r.role <> {TERMINAL} AND {} AND {} \
-         AND {} AND {fits} ORDER BY r.rank, r.number, r.project_id",
+        "SELECT r.id, {one}, {two}, {three} FROM items r WHERE r.id = ANY({ids}) AND r.role <> {TERMINAL} AND {} AND {} \
+         AND {} AND {fits} ORDER BY {one}, {two}, {three}",
         ready(wanted),
         free(wanted),
         meant(wanted)
     )
+}
+
+/// What candidates `r` are put in order by: what a part calls their rank, number and project.
+fn order(wanted: &Candidates) -> [&'static str; 3] {
+    match wanted.urgent {
+        None => ["r.rank", "r.number", "r.project_id"],
+        Some(_) => ["r.priority", "r.created_at", "r.id"],
+    }
 }
 
 /// Ready work, the best first, `most` of it.
@@ -178,7 +187,10 @@ fn best(
         // What has to be waited for comes first: nobody waits while it holds ready work.
         Locking::SkipTaken => ("AND (SELECT count(*) FROM mine) >= 0", "FOR NO KEY UPDATE OF r SKIP LOCKED"),
     };
-    let end = format!("{first} ORDER BY r.rank, r.number LIMIT {most} {lock}");
+    let [one, two, three] = order(wanted);
+    // Within a project no two have a rank and a number in common.
+    let last = if wanted.urgent.is_some() { format!(", {three}") } else { String::new() };
+    let end = format!("{first} ORDER BY {one}, {two}{last} LIMIT {most} {lock}");
     let mut branches = Vec::new();
     let mut add = |name: &str, statement: &mut Statement, select: &str| {
         statement.part(&format!("{name} (id, rank, number, project_id)"), select);
@@ -186,7 +198,7 @@ fn best(
     };
     if let Some(beneath) = beneath(script, wanted) {
         let select = format!(
-            "SELECT r.id, r.rank, r.number, r.project_id FROM items r WHERE {beneath} AND r.role <> {TERMINAL} \
+            "SELECT r.id, {one}, {two}, {three} FROM items r WHERE {beneath} AND r.role <> {TERMINAL} \
              AND r.project_id IN (SELECT id FROM meant) AND {} AND {} AND {meant} AND {fits} {end}",
             ready(wanted),
             free(wanted)
@@ -208,8 +220,8 @@ fn best(
         ways.push((lapsed_name, format!("r.claimed_at IS NOT NULL AND {lapsed} AND {} AND {meant}", ready(wanted))));
         for (name, way) in ways {
             let select = format!(
-                "SELECT x.id, x.rank, x.number, x.project_id FROM meant m CROSS JOIN LATERAL ( \
-                 SELECT r.id, r.rank, r.number, r.project_id FROM items r WHERE r.project_id = m.id AND {way} \
+                "SELECT x.* FROM meant m CROSS JOIN LATERAL ( \
+                 SELECT r.id, {one}, {two}, {three} FROM items r WHERE r.project_id = m.id AND {way} \
                  AND r.role <> {TERMINAL} AND {fits} {end}) x"
             );
             add(name, statement, &select);
@@ -253,7 +265,9 @@ fn conditions(script: &mut Script, wanted: &Candidates) -> String {
         let tags = script.texts(wanted.tags.iter().map(Tag::as_str));
         let _ = write!(fits, " AND r.tags ?| {tags}");
     }
-    if let Some((rank, number, project)) = wanted.after {
+    if let Some(least) = wanted.urgent {
+        let _ = write!(fits, " AND r.priority <= {}", least.code());
+    } else if let Some((rank, number, project)) = wanted.after {
         let (rank, number, project) = (script.int(rank), script.int(number.into()), script.uuid(project.as_uuid()));
         let _ = write!(fits, " AND (r.rank, r.number, r.project_id) > ({rank}, {number}, {project})");
     }

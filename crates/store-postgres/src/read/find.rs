@@ -60,6 +60,15 @@ fn compose(context: &Context, filter: &Filter) -> Script {
     script
 }
 
+/// The rows of a page, in their order, for other reads to build on.
+pub(super) fn page(script: &mut Script, filter: &Filter, columns: &str) -> String {
+    let mut fits = vec![conditions(script, filter)];
+    add_after(script, filter, &mut fits);
+    let (limit, offset) = (script.page(filter.limit), script.page(filter.offset));
+    let (fits, order) = (fits.join(" AND "), order(filter));
+    format!("SELECT {columns} FROM items i WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}")
+}
+
 /// What must hold of the items `i`.
 fn conditions(script: &mut Script, filter: &Filter) -> String {
     let mut fits = vec!["true".to_owned()];

@@ -19,7 +19,7 @@ pub(super) fn add_keys(script: &mut Script, statement: &mut Statement, reach: &K
             let handle = script.text(handle.as_str());
             format!("api_keys k WHERE k.handle = {handle}")
         }
-        KeyReach::Standing => "(SELECT * FROM api_keys WHERE revoked_at IS NULL LIMIT 1) k".to_owned(),
+        KeyReach::Any => "(SELECT * FROM api_keys LIMIT 1) k".to_owned(),
         KeyReach::All => {
             // Ids grow with time: the newest are the last.
             let most = Script::limit(KEYS_SHOWN);

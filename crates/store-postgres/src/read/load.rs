@@ -105,6 +105,9 @@ fn compose(context: &Context, scope: &Scope, picked: Option<&[Uuid]>) -> Script 
     if scope.around.waits {
         around::add_waits(&mut statement);
     }
+    if scope.around.gives_way {
+        around::add_gives_way(&mut statement);
+    }
     if scope.around.component {
         around::add_component(&mut statement, &limit);
     }
@@ -191,7 +194,7 @@ fn add_shown(script: &mut Script, statement: &mut Statement, scope: &Scope, limi
 fn add_answer(script: &mut Script, statement: &mut Statement, scope: &Scope) {
     let Some(key) = &scope.answer else { return };
     let principal = script.text(key.principal.as_str());
-    let operation = script.text(key.operation);
+    let operation = script.text(key.operation.as_ref());
     let request = script.text(key.request.as_str());
     statement.result(
         "answer",

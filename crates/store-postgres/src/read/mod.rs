@@ -5,6 +5,7 @@ mod around;
 mod candidates;
 mod contract;
 mod events;
+mod families;
 mod find;
 mod keys;
 mod knowledge;
@@ -19,6 +20,7 @@ mod statement;
 mod tally;
 
 pub(crate) use events::{Head, head, read_events};
+pub(crate) use families::families;
 pub(crate) use find::find;
 pub(crate) use knowledge::{having, having_all, headed, list_entries, pending, places, postings, sketches, vectors};
 pub(crate) use load::{load, lock};

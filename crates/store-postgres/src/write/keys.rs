@@ -9,6 +9,7 @@ use docket_core::store::code::Coded;
 use super::Writes;
 use super::rows::{Cell, Column, Kind, Rows};
 use crate::script::{Script, json};
+use crate::watch::{CHANNEL, KEYS_CHANGED};
 
 const KEY: [Column; 10] = [
     ("id", Kind::Id),
@@ -30,6 +31,9 @@ pub(super) fn add_keys(script: &mut Script, writes: &mut Writes, changes: &Chang
         let otherwise = "ON CONFLICT (id) DO UPDATE SET handle = excluded.handle, digest = excluded.digest, \
                          expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
         writes.add(rows.insert("api_keys", &KEY, otherwise));
+        // Counted, since a part that only reads is left out where nobody wants its rows.
+        let (channel, message) = (script.text(CHANNEL), script.text(KEYS_CHANGED));
+        writes.add_counted(format!("SELECT pg_notify({channel}, {message})"), 1);
     }
     let used = changes.keys_used.iter().map(|(id, at)| vec![id.as_uuid().into(), at.as_millis().into()]);
     if let Some(rows) = Rows::bind(script, &USED, used.collect()) {

@@ -129,7 +129,7 @@ pub(super) fn add_events(script: &mut Script, writes: &mut Writes, events: &[Eve
 pub(super) fn add_answer(script: &mut Script, writes: &mut Writes, answer: &StoredAnswer, now: Timestamp) {
     let (now, swept) = (script.int(now.as_millis()), Script::limit(ANSWERS_SWEPT));
     let principal = script.text(answer.key.principal.as_str());
-    let operation = script.text(answer.key.operation);
+    let operation = script.text(answer.key.operation.as_ref());
     let request = script.text(answer.key.request.as_str());
     let key = format!("({principal}, {operation}, {request})");
     writes.add(format!(

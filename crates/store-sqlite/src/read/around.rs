@@ -1,7 +1,7 @@
 //! What is shown around the named items: relatives, edges, notes, and the graphs they wait in.
 
 use docket_core::limits;
-use docket_core::store::code::{BLOCKS, TERMINAL};
+use docket_core::store::code::{BLOCKS, DUPLICATE_OF, SUPERSEDES, TERMINAL};
 use docket_core::store::{Around, EdgeReach, NoteReach, Scope};
 use uuid::Uuid;
 
@@ -170,6 +170,29 @@ pub(super) fn waits(look: &mut Look<'_>, named: &Named) -> Result<(), Trouble> {
           FROM waited w CROSS JOIN edges e ON e.from_id = w.id AND e.kind = {BLOCKS}), \
          'wait_children', (SELECT group_concat(hex(c.parent_id) || hex(c.id), '') \
           FROM waited w CROSS JOIN items c ON c.id = w.id WHERE c.parent_id IS NOT NULL))"
+    ));
+    look.results(&script)
+}
+
+/// Everything that the named items give way to, and what that gives way to in turn. Pairs are packed, for a walk may be long.
+pub(super) fn gives_way(look: &mut Look<'_>, named: &Named) -> Result<(), Trouble> {
+    if named.ids.is_empty() {
+        return Ok(());
+    }
+    let mut script = Script::default();
+    let items = table(&mut script, &named.ids);
+    let most = script.limit(limits::GRAPH_NODES);
+    script.add(format!(
+        "WITH RECURSIVE ahead (id) AS MATERIALIZED (WITH RECURSIVE w (id) AS (SELECT id FROM {items} \
+         UNION SELECT e.to_id FROM w CROSS JOIN edges e ON e.from_id = w.id AND e.kind = {DUPLICATE_OF} \
+         UNION SELECT e.from_id FROM w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {SUPERSEDES} \
+         LIMIT {most} + 1) SELECT id FROM w) \
+         SELECT json_object('ways_cut', (SELECT count(*) > {most} FROM ahead), \
+         'ways', (SELECT group_concat(pair, '') FROM ( \
+          SELECT hex(w.id) || hex(e.to_id) AS pair \
+          FROM ahead w CROSS JOIN edges e ON e.from_id = w.id AND e.kind = {DUPLICATE_OF} \
+          UNION ALL SELECT hex(w.id) || hex(e.from_id) \
+          FROM ahead w CROSS JOIN edges e ON e.to_id = w.id AND e.kind = {SUPERSEDES})))"
     ));
     look.results(&script)
 }

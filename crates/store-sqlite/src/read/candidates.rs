@@ -78,6 +78,7 @@ fn candidates(look: &mut Look<'_>, wanted: &Candidates, projects: &[Uuid]) -> Re
     let Some(meant) = meant(wanted) else { return Ok(Vec::new()) };
     let mut script = Script::default();
     let projects = Projects::of(&mut script, projects);
+    let order = Order::of(wanted);
     let now = script.int(look.now());
     let most = script.limit(wanted.limit.saturating_add(1));
     let fits = conditions(&mut script, wanted);
@@ -88,12 +89,14 @@ fn candidates(look: &mut Look<'_>, wanted: &Candidates, projects: &[Uuid]) -> Re
     if let Some(beneath) = beneath(&mut script, wanted) {
         let free = if wanted.include_claimed { "1" } else { &format!("(r.holder IS NULL OR {free})") };
         branches.push(format!(
-            "SELECT {CANDIDATE} FROM {beneath} WHERE {} AND {ready} AND {free} AND {meant} AND {fits}",
+            "SELECT {} FROM {beneath} WHERE {} AND {ready} AND {free} AND {meant} AND {fits}",
+            order.candidate("r"),
             projects.hold("+r.project_id")
         ));
     } else {
         let mut in_order = |index: &str, condition: &str| {
-            branches.push(projects.in_order(index, &format!("{condition} AND r.holder IS NULL AND {fits}"), &most));
+            let condition = format!("{condition} AND r.holder IS NULL AND {fits}");
+            branches.push(projects.in_order(order, index, &condition, &most));
         };
         if let Some(role) = wanted.role {
             let of_role = format!("r.role = {} AND r.role <> {TERMINAL}", role.code());
@@ -105,18 +108,40 @@ fn candidates(look: &mut Look<'_>, wanted: &Candidates, projects: &[Uuid]) -> Re
         if wanted.left {
             in_order("items_left", LEFT);
         }
-        branches.push(projects.claimed(&format!("{free} AND {ready} AND {meant} AND {fits}")));
+        branches.push(projects.claimed(order, &format!("{free} AND {ready} AND {meant} AND {fits}")));
     }
     script.add(format!(
         "SELECT (SELECT i.id FROM items i WHERE i.pk = picked.pk) FROM ({}) picked \
-         ORDER BY rank, number, project_id LIMIT {most}",
+         ORDER BY one, two, three LIMIT {most}",
         branches.join(" UNION ALL ")
     ));
     look.ids(&script)
 }
 
-/// What is known of a candidate `r` while the best are picked: all of it is in the index that they come from.
-const CANDIDATE: &str = "r.pk, r.rank, r.number, r.project_id";
+/// What candidates are put in order by: three columns of their rows, of which no two candidates have all in common.
+#[derive(Clone, Copy)]
+struct Order([&'static str; 3]);
+
+impl Order {
+    fn of(wanted: &Candidates) -> Self {
+        match wanted.urgent {
+            // All of it is in the index that they come from.
+            None => Self(["rank", "number", "project_id"]),
+            Some(_) => Self(["priority", "created_at", "id"]),
+        }
+    }
+
+    /// What is known of a candidate while the best are picked.
+    fn candidate(self, row: &str) -> String {
+        let [one, two, three] = self.0;
+        format!("{row}.pk, {row}.{one} AS one, {row}.{two} AS two, {row}.{three} AS three")
+    }
+
+    /// The order within one project.
+    fn within(self) -> &'static str {
+        if self.0[0] == "rank" { "r.rank, r.number" } else { "r.priority, r.created_at, r.id" }
+    }
+}
 
 /// The projects whose work is looked through, as a statement has them.
 enum Projects {
@@ -142,29 +167,33 @@ impl Projects {
     }
 
     /// The first so many of each, in the order of an index.
-    fn in_order(&self, index: &str, condition: &str, most: &str) -> String {
+    fn in_order(&self, order: Order, index: &str, condition: &str, most: &str) -> String {
+        let within = order.within();
         match self {
             Self::One(project) => format!(
-                "SELECT * FROM (SELECT {CANDIDATE} FROM items r INDEXED BY {index} WHERE r.project_id = {project} \
-                 AND {condition} ORDER BY r.rank, r.number LIMIT {most})"
+                "SELECT * FROM (SELECT {} FROM items r INDEXED BY {index} WHERE r.project_id = {project} \
+                 AND {condition} ORDER BY {within} LIMIT {most})",
+                order.candidate("r")
             ),
             Self::Several(table) => format!(
-                "SELECT i.pk, i.rank, i.number, i.project_id FROM {table} m CROSS JOIN items i ON i.pk IN ( \
+                "SELECT {} FROM {table} m CROSS JOIN items i ON i.pk IN ( \
                     SELECT r.pk FROM items r INDEXED BY {index} WHERE r.project_id = m.id AND {condition} \
-                    ORDER BY r.rank, r.number LIMIT {most})"
+                    ORDER BY {within} LIMIT {most})",
+                order.candidate("i")
             ),
         }
     }
 
     /// What is claimed, as far as a condition on its row holds.
-    fn claimed(&self, condition: &str) -> String {
+    fn claimed(&self, order: Order, condition: &str) -> String {
+        let candidate = order.candidate("r");
         match self {
             Self::One(project) => format!(
-                "SELECT {CANDIDATE} FROM items r INDEXED BY items_claimed \
+                "SELECT {candidate} FROM items r INDEXED BY items_claimed \
                  WHERE r.project_id = {project} AND r.holder IS NOT NULL AND {condition}"
             ),
             Self::Several(table) => format!(
-                "SELECT {CANDIDATE} FROM {table} m CROSS JOIN items r INDEXED BY items_claimed \
+                "SELECT {candidate} FROM {table} m CROSS JOIN items r INDEXED BY items_claimed \
                  ON r.project_id = m.id AND r.holder IS NOT NULL AND {condition}"
             ),
         }
@@ -193,7 +222,9 @@ fn conditions(script: &mut Script, wanted: &Candidates) -> String {
             " AND EXISTS (SELECT 1 FROM item_tags t WHERE t.item_pk = r.pk AND t.tag IN (SELECT value FROM json_each({tags})))"
         );
     }
-    if let Some((rank, number, project)) = wanted.after {
+    if let Some(least) = wanted.urgent {
+        let _ = write!(fits, " AND r.priority <= {}", least.code());
+    } else if let Some((rank, number, project)) = wanted.after {
         let (rank, number, project) = (script.int(rank), script.int(number.into()), script.uuid(project.as_uuid()));
         let _ = write!(fits, " AND (r.rank, r.number, r.project_id) > ({rank}, {number}, {project})");
     }

@@ -67,6 +67,16 @@ pub(super) fn compose(context: &Context, filter: &Filter) -> Script {
     script
 }
 
+/// The rows of a page, in their order, for other reads to build on.
+pub(super) fn page(script: &mut Script, filter: &Filter, columns: &str) -> String {
+    let (from, fits) = clauses(script, filter, Way::choose(filter));
+    let mut fits = vec![fits];
+    add_after(script, filter, &mut fits);
+    let (limit, offset) = (script.limit(filter.limit), script.limit(filter.offset));
+    let (fits, order) = (fits.join(" AND "), order(filter));
+    format!("SELECT {columns} FROM {from} WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}")
+}
+
 /// The way to the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {

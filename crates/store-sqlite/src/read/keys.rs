@@ -21,7 +21,7 @@ pub(super) fn keys(look: &mut Look<'_>, reach: &KeyReach) -> Result<(), Trouble>
             let handle = script.text(handle.as_str());
             format!("api_keys k WHERE k.handle = {handle}")
         }
-        KeyReach::Standing => "(SELECT * FROM api_keys WHERE revoked_at IS NULL LIMIT 1) k".to_owned(),
+        KeyReach::Any => "(SELECT * FROM api_keys LIMIT 1) k".to_owned(),
         KeyReach::All => {
             // Ids grow with time: the newest are the last.
             let most = script.limit(KEYS_SHOWN);

@@ -55,6 +55,7 @@ pub(crate) fn is_quick(scope: &Scope) -> bool {
         edges: _,
         notes: _,
         waits,
+        gives_way,
         component,
         briefs: _,
         questions: _,
@@ -73,6 +74,7 @@ pub(crate) fn is_quick(scope: &Scope) -> bool {
         || subtree.is_some()
         || open_children.is_some()
         || waits
+        || gives_way
         || component
         || scope.every_project;
     !walks && named + said + candidates <= QUICK_ROWS
@@ -102,6 +104,9 @@ pub(super) fn show(look: &mut Look<'_>, clock: &Clock, scope: &Scope) -> Result<
     let linked = around::edges(look, scope.around.edges, &near, &named, &named_edges)?;
     if scope.around.waits {
         around::waits(look, &named)?;
+    }
+    if scope.around.gives_way {
+        around::gives_way(look, &named)?;
     }
     if scope.around.component {
         around::component(look, &named)?;
@@ -184,7 +189,7 @@ fn stored_answer(look: &mut Look<'_>, scope: &Scope) -> Result<(), Trouble> {
     let Some(key) = &scope.answer else { return Ok(()) };
     let mut script = Script::default();
     let principal = script.text(key.principal.as_str());
-    let operation = script.text(key.operation);
+    let operation = script.text(key.operation.as_ref());
     let request = script.text(key.request.as_str());
     let now = script.int(look.now());
     script.add(format!(

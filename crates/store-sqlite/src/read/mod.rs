@@ -5,6 +5,7 @@ mod around;
 mod candidates;
 mod contract;
 mod events;
+mod families;
 mod find;
 mod keys;
 mod knowledge;
@@ -20,6 +21,7 @@ mod statement;
 mod tally;
 
 pub(crate) use events::{head_script, read_events};
+pub(crate) use families::families;
 pub(crate) use find::find;
 pub(crate) use knowledge::{having, having_all, headed, list_entries, pending, places, postings, sketches, vectors};
 pub(crate) use load::{is_quick, load};
@@ -32,3 +34,6 @@ pub(crate) use tally::{next_expiry, tally_children, tally_claims};
 #[cfg(test)]
 #[path = "plan_tests.rs"]
 mod plan_tests;
+#[cfg(test)]
+#[path = "ready_plan_tests.rs"]
+mod ready_plan_tests;

@@ -8,14 +8,15 @@ use docket_core::model::{
     RequestId, Role, RunId, SessionId, SessionState, Tag, Timestamp, Title,
 };
 use docket_core::store::{
-    AnswerKey, Around, Candidates, ClaimState, EdgeReach, EventFilter, Filter, Heading, KeyReach, KnowledgeReach, Mark,
-    NoteReach, Order, Place, ProjectRef, RunFilter, Scope, SessionFilter, SortBy, Tie, TimeRange, Visible,
+    AnswerKey, Around, Candidates, ClaimState, EdgeReach, EventFilter, Filter, Heading, Heads, KeyReach,
+    KnowledgeReach, Mark, NoteReach, Order, Place, ProjectRef, RunFilter, Scope, SessionFilter, SortBy, Tie, TimeRange,
+    Visible,
 };
 use uuid::Uuid;
 
 use super::load::show;
 use super::look::Look;
-use super::{events, find, sessions, tally};
+use super::{events, families, find, sessions, tally};
 use crate::context::Context;
 use crate::script::Script;
 use crate::{SqliteOptions, SqliteStore};
@@ -26,14 +27,14 @@ const GROWING: [&str; 15] =
 /// The same of knowledge.
 const KNOWLEDGE: [&str; 5] = ["w", "x", "g", "v", "y"];
 
-struct Planner {
+pub(super) struct Planner {
     _folder: tempfile::TempDir,
     store: SqliteStore,
     context: Context,
 }
 
 /// The statements that show a scope, where each finds one row, and where each finds several.
-fn load(planner: &Planner, scope: &Scope) -> Vec<Script> {
+pub(super) fn load(planner: &Planner, scope: &Scope) -> Vec<Script> {
     let scripts = |rows| {
         let mut look = Look::made_up(rows, &scope.visible);
         show(&mut look, &planner.context.clock, scope).expect("nothing that can fail is asked");
@@ -43,7 +44,7 @@ fn load(planner: &Planner, scope: &Scope) -> Vec<Script> {
 }
 
 impl Planner {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let options = SqliteOptions::new(folder.path().join("docket.db")).create(true);
         let store = SqliteStore::open(options).await.expect("a database");
@@ -72,7 +73,7 @@ impl Planner {
 
 impl Planner {
     /// The steps of several plans; no two of them have a step in common.
-    async fn all_steps(&self, scripts: Vec<Script>) -> Vec<(i64, String)> {
+    pub(super) async fn all_steps(&self, scripts: Vec<Script>) -> Vec<(i64, String)> {
         let mut all = Vec::new();
         for (place, script) in (0..).zip(scripts) {
             let steps = self.steps(script).await;
@@ -81,7 +82,7 @@ impl Planner {
         all
     }
 
-    async fn assert_all_search(&self, what: &str, scripts: Vec<Script>) -> Vec<String> {
+    pub(super) async fn assert_all_search(&self, what: &str, scripts: Vec<Script>) -> Vec<String> {
         let mut plans = Vec::new();
         for script in scripts {
             plans.extend(self.assert_searches(what, script).await);
@@ -96,11 +97,11 @@ fn limits() -> [Visible; 3] {
     [None, Some([project(1)].into()), Some([project(1), project(2)].into())]
 }
 
-fn id() -> ItemId {
+pub(super) fn id() -> ItemId {
     ItemId::from_uuid(Uuid::max())
 }
 
-fn wanted() -> Candidates {
+pub(super) fn wanted() -> Candidates {
     Candidates {
         role: Some(Role::Queue),
         left: false,
@@ -110,6 +111,7 @@ fn wanted() -> Candidates {
         item_type: None,
         include_claimed: false,
         offered_only: true,
+        urgent: None,
         after: None,
         limit: 8,
     }
@@ -119,7 +121,7 @@ fn page() -> Filter {
     Filter { limit: 50, ..Filter::default() }
 }
 
-fn project() -> ProjectRef {
+pub(super) fn project() -> ProjectRef {
     ProjectRef::Id(ProjectId::from_uuid(Uuid::max()))
 }
 
@@ -142,6 +144,7 @@ async fn a_scope_is_read_by_indexes() {
             edges: EdgeReach::Shown,
             notes: NoteReach::Heads,
             waits: true,
+            gives_way: true,
             component: true,
             briefs: true,
             questions: true,
@@ -160,7 +163,7 @@ async fn a_scope_is_read_by_indexes() {
         held_by: vec![name.clone()],
         candidates: Some(wanted()),
         busy: true,
-        answer: Some(AnswerKey { principal: name, operation: "o", request }),
+        answer: Some(AnswerKey { principal: name, operation: "o".into(), request }),
         every_project: false,
         keys: KeyReach::Ids(vec![ApiKeyId::from_uuid(Uuid::max())]),
         visible: None,
@@ -204,43 +207,6 @@ async fn runs_come_in_order_from_their_index() {
     let further = RunFilter { after: Some(docket_core::model::RunId(ulid::Ulid(1))), ..waiting };
     let plan = planner.assert_searches("runs that wait, further on", super::runs::compose(&further)).await;
     assert!(plan.iter().any(|step| step.contains("runs_open (id>?)")), "{plan:#?}");
-}
-
-#[tokio::test]
-async fn candidates_come_in_order_from_their_index() {
-    let planner = Planner::new().await;
-    let tag = Tag::parse("t").expect("a tag");
-    for (what, wanted) in [
-        ("plain", wanted()),
-        ("after", Candidates { after: Some((1, 2, ProjectId::from_uuid(Uuid::max()))), ..wanted() }),
-        ("left too", Candidates { left: true, ..wanted() }),
-        (
-            "left too, after",
-            Candidates { left: true, after: Some((1, 2, ProjectId::from_uuid(Uuid::max()))), ..wanted() },
-        ),
-        ("claimed too", Candidates { include_claimed: true, ..wanted() }),
-        ("unblocked", Candidates { offered_only: false, ..wanted() }),
-        ("type and tags", Candidates { item_type: Name::parse("bug").ok(), tags: vec![tag], ..wanted() }),
-        ("children", Candidates { parent: Some(id()), ..wanted() }),
-        ("descendants", Candidates { under: Some(id()), ..wanted() }),
-    ] {
-        for project in [project(), ProjectRef::Any] {
-            let beneath = wanted.parent.is_some() || wanted.under.is_some();
-            let scope = Scope { project, candidates: Some(wanted.clone()), ..Scope::default() };
-            planner.assert_all_search(what, load(&planner, &scope)).await;
-            let steps = planner.all_steps(load(&planner, &scope)).await;
-            let by_rank = |step: &str| {
-                step.contains("COVERING INDEX items_ready (project_id=? AND role=? AND offered=?")
-                    || step.contains("INDEX items_left (project_id=?")
-            };
-            let left = steps.iter().any(|(_, step)| step.contains("items_left"));
-            assert_eq!(left, wanted.left, "{what}: {steps:#?}");
-            let ordered: Vec<i64> = steps.iter().filter(|(_, step)| by_rank(step)).map(|(part, _)| *part).collect();
-            assert!(ordered.is_empty() == beneath, "{what}: {steps:#?}");
-            let sorts = |(part, step): &(i64, String)| ordered.contains(part) && step.contains("TEMP B-TREE");
-            assert!(!steps.iter().any(sorts), "{what}: the index gives the order: {steps:#?}");
-        }
-    }
 }
 
 #[tokio::test]
@@ -395,11 +361,18 @@ async fn knowledge_is_read_by_keys() {
 #[tokio::test]
 async fn counts_and_events_are_read_by_indexes() {
     let planner = Planner::new().await;
-    let children = tally::compose_children(&planner.context, &[id()]);
-    let plan = planner.assert_searches("children", children).await;
-    assert!(plan.iter().any(|step| step.contains("COVERING INDEX items_children")), "{plan:#?}");
-    assert!(plan.iter().any(|step| step.contains("INDEX items_claimed_children (parent_id=?)")), "{plan:#?}");
+    for most in [None, Some(9)] {
+        let children = tally::compose_children(&planner.context, &[id()], most);
+        let plan = planner.assert_searches("children", children).await;
+        assert!(plan.iter().any(|step| step.contains("COVERING INDEX items_children")), "{plan:#?}");
+        assert!(plan.iter().any(|step| step.contains("INDEX items_claimed_children (parent_id=?)")), "{plan:#?}");
+    }
+    let family = |of: Heads| families::compose(&planner.context, &of, 3);
+    planner.assert_searches("family", family(Heads::These(vec![id()]))).await;
     for project in [project(), ProjectRef::Any] {
+        let roots = Filter { project: project.clone(), parent: Some(None), ..page() };
+        let plan = planner.assert_searches("families", family(Heads::Page(Box::new(roots)))).await;
+        assert!(plan.iter().any(|step| step.contains("SEARCH x USING COVERING INDEX items_children")), "{plan:#?}");
         for visible in limits() {
             planner.assert_searches("claims", tally::compose_claims(&planner.context, &project, &visible)).await;
             planner.assert_searches("expiry", tally::compose_expiry(&planner.context, &project, &visible)).await;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use docket_core::model::{ItemId, Timestamp};
+use docket_core::store::code::role_codes;
 use docket_core::store::row::{ChildCounts, ClaimCounts, Millis};
 use docket_core::store::{ChildTally, ClaimTally, ProjectRef, StoreError, Visible};
 use serde::Deserialize;
@@ -14,22 +15,33 @@ use crate::context::Context;
 use crate::pool::Link;
 use crate::script::Script;
 
-/// How the direct children of each of these items stand; every one of them has an entry.
+/// How the direct children of each of these items stand, or so many of each role; every one of them has an entry.
 pub(crate) fn tally_children(
     link: &mut Link,
     context: &Context,
     parents: &[ItemId],
+    most: Option<u64>,
 ) -> Result<BTreeMap<ItemId, ChildTally>, StoreError> {
-    let counted: ChildCounts = link.ask(&compose_children(context, parents))?;
+    let counted: ChildCounts = link.ask(&compose_children(context, parents, most))?;
     context.clock.saw(counted.now());
     Ok(counted.tallies(parents))
 }
 
-pub(super) fn compose_children(context: &Context, parents: &[ItemId]) -> Script {
+pub(super) fn compose_children(context: &Context, parents: &[ItemId], most: Option<u64>) -> Script {
     let mut script = Script::default();
     let mut statement = Statement::with_clock(&mut script, &context.clock);
     let parents = script.uuids(parents.iter().map(|id| id.as_uuid()));
     statement.part("parents (id)", &format!("SELECT DISTINCT unhex(value) FROM json_each({parents})"));
+    match most {
+        None => add_children(&mut statement),
+        Some(most) => add_some_children(&mut statement, most),
+    }
+    statement.finish(&mut script);
+    script
+}
+
+/// How the direct children of what the part `parents` holds stand.
+pub(super) fn add_children(statement: &mut Statement) {
     statement.rows(
         "roles",
         "json_array(hex(id), role, children)",
@@ -45,8 +57,30 @@ pub(super) fn compose_children(context: &Context, parents: &[ItemId]) -> Script 
              ON c.parent_id = p.id AND c.holder IS NOT NULL GROUP BY p.id)"
         ),
     );
-    statement.finish(&mut script);
-    script
+}
+
+/// The same with no more than so many of each role, and so many claims: each count ends there.
+fn add_some_children(statement: &mut Statement, most: u64) {
+    let counted = role_codes().map(|role| {
+        format!(
+            "SELECT p.id, {role} AS role, (SELECT count(*) FROM (SELECT 1 FROM items c \
+             WHERE c.parent_id = p.id AND c.role = {role} LIMIT {most})) AS children FROM parents p"
+        )
+    });
+    let counted = format!("({})", counted.join(" UNION ALL "));
+    statement.rows("roles", "json_array(hex(id), role, children)", &counted);
+    let claimed = format!(
+        "SELECT c.claim_expires_at AS at FROM items c INDEXED BY items_claimed_children \
+         WHERE c.parent_id = p.id AND c.holder IS NOT NULL LIMIT {most}"
+    );
+    statement.rows(
+        "claims",
+        "json_array(hex(id), claimed, expired)",
+        &format!(
+            "(SELECT p.id, (SELECT count(*) FROM ({claimed})) AS claimed, \
+             (SELECT count(*) FROM ({claimed}) WHERE at <= {NOW}) AS expired FROM parents p)"
+        ),
+    );
 }
 
 /// How many claims are live and expired, in a project or in all, and how many items have none.

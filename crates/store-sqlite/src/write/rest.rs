@@ -73,7 +73,7 @@ pub(super) fn add_answer(script: &mut Script, answer: &StoredAnswer, now: Timest
         "REPLACE INTO answers (principal, operation, request, digest, expires_at, answer) VALUES (?, ?, ?, ?, ?, ?)",
         [vec![
             answer.key.principal.as_str().into(),
-            answer.key.operation.into(),
+            answer.key.operation.as_ref().into(),
             answer.key.request.as_str().into(),
             Value::Blob(answer.digest.to_vec()),
             answer.expires_at.as_millis().into(),

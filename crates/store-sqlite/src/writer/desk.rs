@@ -15,7 +15,6 @@ use super::{Around, Job, Reply, late};
 use crate::context::Context;
 use crate::disk::Disk;
 use crate::error::{Trouble, again, failed, is_busy, is_unflushed, store_error};
-use crate::original::Original;
 use crate::pool::{Connector, Link};
 use crate::queue::Turn;
 use crate::read;
@@ -82,7 +81,6 @@ impl Batch {
 pub(super) struct Desk {
     connector: Arc<Connector>,
     context: Arc<Context>,
-    original: Arc<Original>,
     pub(super) watch: Arc<Watch>,
     disk: Arc<Disk>,
     pub(super) turn: Turn,
@@ -93,8 +91,8 @@ pub(super) struct Desk {
 impl Desk {
     pub(super) fn new(connector: Arc<Connector>, context: Arc<Context>, around: Around) -> Self {
         let turn = Turn::new(&connector.options);
-        let Around { original, watch, disk } = around;
-        Self { connector, context, original, watch, disk, turn, link: None, closed: false }
+        let Around { watch, disk } = around;
+        Self { connector, context, watch, disk, turn, link: None, closed: false }
     }
 
     /// The connection, if there is one and no transaction was left open on it.
@@ -254,12 +252,10 @@ impl Desk {
             return Ok(false);
         }
         let link = match self.link.take().filter(Link::is_whole) {
-            Some(link) => Ok(link),
-            None => self.connector.connect_impatient().map_err(store_error),
+            Some(link) => self.connector.check().map(|()| link)?,
+            None => self.connector.connect_impatient()?,
         };
-        // A connection that was opened by now is to the same file, if that is still in its place.
-        self.original.check()?;
-        match self.link.insert(link?).turn("BEGIN IMMEDIATE") {
+        match self.link.insert(link).turn("BEGIN IMMEDIATE") {
             Ok(()) => Ok(true),
             Err(error) if is_busy(&error) => Ok(false),
             Err(error) => {

@@ -1,6 +1,8 @@
 //! What is SQLite's own: files, shared commits, backups. What every store must do is in `tests/src/contract`.
 
 mod admin;
+mod beside;
+mod busy;
 mod digest;
 mod opening;
 mod support;

@@ -214,6 +214,7 @@ async fn costs_do_not_grow_with_rows() {
             edges: EdgeReach::Shown,
             notes: NoteReach::Heads,
             waits: true,
+            gives_way: true,
             component: true,
             briefs: true,
             questions: true,

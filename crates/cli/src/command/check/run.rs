@@ -40,7 +40,8 @@ pub(super) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let item = values::item(&args.item)?;
     let session = shell.session(Access::Write).await?;
     let wanted = Wanted { only: args.only, again: args.again };
-    let engine = session.engine.telling(Arc::new(Teller::loud(shell.out, &shell.proving)));
+    // In place of the one who tells of every command's checks: nobody is told twice.
+    let engine = session.engine.telling_nobody().telling(Arc::new(Teller::loud(shell.out, &shell.proving)));
     let proved = engine.run_checks(&session.call(), &session.scope(), &item, wanted).await?;
     let names = session.names([proved.now.item]).await?;
     let answer = WithKey { key: names.key(proved.now.item), answer: &proved };

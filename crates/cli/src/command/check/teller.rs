@@ -1,9 +1,10 @@
 //! Shows checks while they run: a line that moves where somebody watches, and what they say where that is wanted.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use docket_core::model::Run;
+use docket_core::model::{Run, RunId};
 use docket_core::prove::Listener;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::Notify;
@@ -25,11 +26,12 @@ pub(crate) struct Teller {
     now: Mutex<Now>,
 }
 
-/// The run at hand.
+/// What is under way.
 #[derive(Debug, Default)]
 struct Now {
     bar: Option<ProgressBar>,
-    place: String,
+    /// What the runs are called that have begun.
+    places: BTreeMap<RunId, String>,
     /// What was said since the last end of a line.
     rest: String,
 }
@@ -76,19 +78,20 @@ impl Listener for Teller {
 
     fn begins(&self, run: &Run, place: usize, of: usize) {
         self.with(|now| {
-            now.place = format!("[{place}/{of}] {}", escape::line(run.desc.as_str()));
+            let place = format!("[{place}/{of}] {}", escape::line(run.desc.as_str()));
             now.rest.clear();
             if self.out.is_watched() {
                 let bar = ProgressBar::new_spinner();
                 if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} … {elapsed}") {
                     bar.set_style(style);
                 }
-                bar.set_message(now.place.clone());
+                bar.set_message(place.clone());
                 bar.enable_steady_tick(Duration::from_millis(100));
                 now.bar = Some(bar);
             } else {
-                now.print(&format!("{} …", now.place));
+                now.print(&format!("{place} …"));
             }
+            now.places.insert(run.id, place);
         });
     }
 
@@ -112,7 +115,8 @@ impl Listener for Teller {
         self.with(|now| {
             now.print_rest();
             let end = run.end.as_ref().map(ToString::to_string).unwrap_or_default();
-            let told = format!("{}: {} ({}) {}", now.place, run.state, escape::line(&end), took(run));
+            let place = now.places.remove(&run.id).unwrap_or_else(|| escape::line(run.desc.as_str()));
+            let told = format!("{place}: {} ({}) {}", run.state, escape::line(&end), took(run));
             if let Some(bar) = now.bar.take() {
                 bar.finish_and_clear();
             }

@@ -29,7 +29,7 @@ impl Draft<'_> {
     pub(super) fn refresh(&mut self, id: ItemId) {
         let Some(project) = self.item(id).and_then(|item| self.project(item.project)) else { return };
         self.change(id, |item, _| {
-            item.derived.inbox = inbox(item, item.derived.inbox.has(Inbox::QUESTION));
+            item.derived.inbox = inbox(&project.workflow, item, item.derived.inbox.has(Inbox::QUESTION));
             item.derived.offered = is_offered(&project.workflow, item);
             item.derived.rank = rank(&project.workflow, item);
         });

@@ -31,7 +31,7 @@ pub use project::ProjectRow;
 pub use seen::Seen;
 pub use session::SessionRow;
 pub use talk::{BriefRow, CommentRow, LinkRow, QuestionRow};
-pub use tally::{ChildCounts, ClaimCounts};
+pub use tally::{ChildCounts, ClaimCounts, FamilyRows};
 
 use crate::model::{ItemId, Timestamp};
 

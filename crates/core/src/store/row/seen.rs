@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::store::code::Coded;
 use crate::store::{
-    AnswerKey, Busy, Capped, KnowledgeSeen, Resolution, Scope, Slice, StoredAnswer, WaitEdge, WaitGraph,
+    AnswerKey, Busy, Capped, KnowledgeSeen, Resolution, Scope, Slice, StoredAnswer, WaitEdge, WaitGraph, WayGraph,
 };
 
 /// The results of a load by name; what was not asked for is empty. `prefixes` begin with the place of the prefix among those
@@ -54,6 +54,8 @@ pub struct Seen {
     waits_cut: Flag,
     wait_edges: WaitEdges,
     wait_children: Packed,
+    ways_cut: Flag,
+    ways: Packed,
     component: Vec<EdgeRow>,
     component_cut: Flag,
     keys: Vec<KeyRow>,
@@ -103,9 +105,11 @@ impl Seen {
         slice.answer = self.answer.zip(scope.answer.as_ref()).map(|(row, key)| row.into_answer(key));
         slice.waits = around.waits.then(|| WaitGraph {
             edges: self.wait_edges.0,
-            children: self.wait_children.0.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+            children: pairs(&self.wait_children),
             truncated: self.waits_cut.0,
         });
+        let ways = || WayGraph { pairs: pairs(&self.ways), truncated: self.ways_cut.0 };
+        slice.gives_way = around.gives_way.then(|| Box::new(ways()));
         slice.briefs = models(self.briefs).into_iter().collect::<BTreeMap<ItemId, Brief>>();
         slice.questions = models(self.questions).into_iter().map(|row: Question| (row.id, row)).collect();
         slice.links = models(self.links).into_iter().map(|row: Link| (row.id, row)).collect();
@@ -122,6 +126,10 @@ impl Seen {
         resolve(&mut slice, scope, self.prefixes);
         Some(slice)
     }
+}
+
+fn pairs(packed: &Packed) -> Vec<(ItemId, ItemId)> {
+    packed.0.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
 /// Comments, the newest first, with one to spare where there are more.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Millis;
-use crate::model::{ItemId, Role, Timestamp};
+use super::{ItemRow, Millis, models};
+use crate::model::{Item, ItemId, Role, Timestamp};
 use crate::store::code::Code;
-use crate::store::{ChildTally, ClaimTally};
+use crate::store::{ChildTally, ClaimTally, Families};
 
 /// How children of items were counted.
 #[derive(Debug, Deserialize)]
@@ -42,6 +42,33 @@ impl ChildCounts {
             *claims = tally(claims.unclaimed, claimed, expired);
         }
         tallies
+    }
+}
+
+/// Items with their children, and how those were counted.
+#[derive(Debug, Deserialize)]
+pub struct FamilyRows {
+    now: Millis,
+    items: Vec<ItemRow>,
+    children: Vec<ItemRow>,
+    roles: Vec<(ItemId, Code<Role>, u64)>,
+    claims: Vec<(ItemId, u64, u64)>,
+}
+
+impl FamilyRows {
+    /// The database's time.
+    pub fn now(&self) -> Timestamp {
+        self.now.into()
+    }
+
+    /// The families.
+    pub fn families(self) -> Families {
+        let (items, mut children): (Vec<Item>, Vec<Item>) = (models(self.items), models(self.children));
+        // Children lie in the project of their parent, where numbers are given in the order in which items are made.
+        children.sort_unstable_by_key(|child| (child.parent, child.number));
+        let ids: Vec<ItemId> = items.iter().chain(&children).map(|item| item.id).collect();
+        let counts = ChildCounts { now: self.now, roles: self.roles, claims: self.claims };
+        Families { items, children, tallies: counts.tallies(&ids) }
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) fn attempt<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), E
         }
         Act::ApproveChecks { item, who } => {
             let item = pick(stage, *item)?;
-            let expected_version = stage.version_of(item);
+            let expected_version = stage.version_of(item)?;
             let approve = ApproveChecks { project, item: ItemRef::Id(item), only: vec![], expected_version };
             let call = stage.call(AGENTS[*who]);
             Some(stage.run(&call, &approve).map(|_| ()))

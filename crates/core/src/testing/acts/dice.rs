@@ -59,7 +59,10 @@ impl Act {
             16 | 17 => Self::Claim { item, ttl: dice.flip(), who },
             18 | 19 => Self::ClaimNext { who },
             20 => Self::Release { item, who },
-            21..=23 => Self::Note { item, key: dice.index(KEYS.len()), blank: dice.flip(), who },
+            21..=23 => {
+                let phase = (dice.roll(3) == 0).then(|| Role::ALL[dice.index(5)]);
+                Self::Note { item, key: dice.index(KEYS.len()), phase, blank: dice.flip(), who }
+            }
             24 => Self::Unnote { item },
             25..=27 => Self::Link { from: item, to: dice.index(12), kind: dice.index(6), at: dice.index(5) },
             28 => Self::Unlink { item },

@@ -1,14 +1,14 @@
 //! `get_next_actionable`: ready tasks, the most urgent and then the oldest first, each with what others learned.
 
-use docket_core::model::{Brief, CheckKind, Item, ItemRef, Role};
+use docket_core::model::{Brief, CheckKind, Item, ItemRef, Priority, Role};
 use docket_core::query::NextQuery;
 use docket_core::store::Around;
-use docket_core::{Error, Reason, limits};
+use docket_core::{Error, Reason};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
 use super::schema::{self, Effect, object, rows, text, whole};
-use super::task::{listed, priority};
+use super::task::{listed, number_of};
 use crate::answer::Answer;
 use crate::input::Fields;
 use crate::session::Session;
@@ -37,19 +37,22 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let least = within(&mut fields, "priorityLte", 0, 1000)?;
     fields.end()?;
     let engine = session.engine();
+    let limit = usize::try_from(limit).unwrap_or(1);
+    // Nothing is more urgent than the most urgent there is.
+    let Some(least) = least_of(least) else { return Ok(Answer::of(&json!({ "tasks": [] }))) };
     let query = |role| NextQuery {
         role: Some(role),
         under: plan.clone(),
-        ..NextQuery::of(session.project().clone(), limits::PAGE)
+        urgent: Some(least),
+        ..NextQuery::of(session.project().clone(), limit)
     };
     let ready = engine.next(&query(Role::Queue), None).await?;
     // Work that somebody began and left is to be had again.
     let left = engine.next(&query(Role::Work), None).await?;
     let now = ready.now;
-    let all = ready.items.into_iter().chain(left.items).map(|ready| ready.item);
-    let mut items: Vec<Item> = all.filter(|item| least.is_none_or(|least| priority(item) <= least)).collect();
-    items.sort_by_key(|item| (priority(item), item.created_at, item.id));
-    items.truncate(usize::try_from(limit).unwrap_or(1));
+    let mut items: Vec<Item> = ready.items.into_iter().chain(left.items).map(|ready| ready.item).collect();
+    items.sort_by_key(|item| (item.priority, item.created_at, item.id));
+    items.truncate(limit);
     let keys = session.keys(items.iter()).await;
     let named: Vec<ItemRef> = items.iter().map(|item| ItemRef::Id(item.id)).collect();
     let seen = if named.is_empty() {
@@ -68,6 +71,12 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
         tasks.push(task);
     }
     Ok(Answer::of(&json!({ "tasks": tasks })))
+}
+
+/// The least urgent priority that is wanted, if any is.
+fn least_of(number: Option<i64>) -> Option<Priority> {
+    let Some(number) = number else { return Some(Priority::Low) };
+    [Priority::Low, Priority::Medium, Priority::High].into_iter().find(|priority| number_of(*priority) <= number)
 }
 
 /// The repository that a task is wired to: the one whose pull request must be merged before it counts as done.

@@ -18,8 +18,8 @@ fn state(item: &Item, now: Timestamp) -> &str {
 }
 
 /// A smaller number is more urgent.
-pub(super) fn priority(item: &Item) -> i64 {
-    match item.priority {
+pub(super) fn number_of(priority: Priority) -> i64 {
+    match priority {
         Priority::High => 100,
         Priority::Medium => 500,
         Priority::Low => 900,
@@ -32,7 +32,7 @@ pub(super) fn told(item: &Item, now: Timestamp, keys: &Keys) -> Value {
         "id": item.id,
         "key": keys.of(item),
         "state": state(item, now),
-        "priority": priority(item),
+        "priority": number_of(item.priority),
         "createdAt": item.created_at,
         "title": item.title,
         "version": item.version,

@@ -2,7 +2,7 @@
 
 use docket_core::model::{ItemRef, Name};
 use docket_core::query::Section;
-use docket_core::store::ProjectRef;
+use docket_core::store::{Around, ProjectRef};
 use docket_core::{Error, Invalid, Reason, echo};
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -41,7 +41,10 @@ pub(super) fn choose<T: Copy>(
         return Err(Error::validation(Reason::UnknownValue, message).at(by));
     };
     let known: Vec<&str> = std::iter::once(by).chain(act.fields.iter().copied()).collect();
-    Ok((act.means, Fields::open(arguments, &known)?))
+    let mut fields = Fields::open(arguments, &known)?;
+    // It was read here.
+    fields.given(by);
+    Ok((act.means, fields))
 }
 
 /// How much of a task is read.
@@ -88,6 +91,19 @@ pub(super) async fn project(session: &Session, fields: &mut Fields) -> Result<Pr
 pub(super) async fn project_or(session: &Session, fields: &mut Fields, usual: ProjectRef) -> Result<ProjectRef, Error> {
     let Some(named) = project_word(fields)? else { return Ok(usual) };
     Ok(ProjectRef::Id(session.engine().project_named(&named).await.map_err(at_project)?.id))
+}
+
+/// The project that a call about one task names, in which the task must be; else the connection's.
+pub(super) async fn project_of(session: &Session, task: &ItemRef, fields: &mut Fields) -> Result<ProjectRef, Error> {
+    let project = project_or(session, fields, ProjectRef::Any).await?;
+    let ProjectRef::Id(meant) = project else { return Ok(session.project().clone()) };
+    let seen = session.engine().show(&project, std::slice::from_ref(task), Around::default()).await?;
+    if seen.resolve(task)?.project != meant {
+        return Err(
+            Error::not_found(format!("no task \"{}\" in that project", echo(&task.to_string()))).at("projectId")
+        );
+    }
+    Ok(project)
 }
 
 /// The project that a call names, as it is spelled.

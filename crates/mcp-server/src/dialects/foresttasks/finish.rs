@@ -49,8 +49,9 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
         session.make_waiting();
     }
     let dossier = read(session, session.project(), &task, &include).await?;
-    // A preview tells what would refuse the move; that there is no such status is no rule.
-    if let Some(error) = said.and_then(|said| slip(&dossier, said)) {
+    // A preview tells what would refuse the move; that there is no such status is no rule. What was done is told as it was done,
+    // also to whoever asks again after the workflow has lost the status.
+    if let Some(error) = said.filter(|_| preview).and_then(|said| slip(&dossier, said)) {
         return Err(error);
     }
     let action = if preview { "preview" } else { "apply" };

@@ -28,8 +28,6 @@ mod task;
 mod task_args;
 mod work;
 
-pub use resources::{Guide, guides};
-
 use docket_core::access::{Needs, Profile, Reach};
 use docket_core::command::{Begin, Remark, Verify};
 use docket_core::engine::Command as _;
@@ -38,7 +36,7 @@ use rmcp::model::{JsonObject, Resource, ResourceContents, ResourceTemplate, Tool
 use super::schema;
 use crate::parent_memory::ParentMemory;
 use crate::session::Session;
-use crate::surface::{Calling, Getting, Surface, Watch};
+use crate::surface::{Calling, Getting, Guide, Surface, Watch};
 
 /// The dialect.
 pub(crate) struct Foresttasks {
@@ -117,6 +115,10 @@ impl Surface for Foresttasks {
             "kb" => answered!(kb::call(session, arguments)),
             _ => return None,
         })
+    }
+
+    fn guides(&self) -> &'static [Guide] {
+        &resources::GUIDES
     }
 
     fn resources(&self) -> &[Resource] {

@@ -1,7 +1,7 @@
 //! A task's parent, as far as it is told: in short, or once in full to whoever starts on one of its children.
 
 use docket_core::Error;
-use docket_core::model::{Item, Role};
+use docket_core::model::{Item, RequestId, Role};
 use docket_core::query::{Dossier, ParentReach, ParentView};
 use serde_json::{Map, Value, json};
 
@@ -17,16 +17,17 @@ pub(super) async fn context(
     session: &Session,
     parents: &ParentMemory,
     wanted: ParentContext,
+    request: Option<&RequestId>,
     dossier: &Dossier,
 ) -> Result<Value, Error> {
     let Some(parent) = dossier.item.parent else { return Ok(Value::Null) };
     let agent = session.holder()?;
-    let reach = parents.reach(wanted, &agent, parent);
+    let reach = parents.reach(wanted, &agent, parent, request);
     let Some(view) = session.engine().parent_view(parent, reach).await? else {
         return Ok(json!({ "parentTaskId": parent, "hint": hint(&parent.to_string()) }));
     };
     if reach == ParentReach::Full {
-        parents.told(&agent, parent);
+        parents.told(&agent, parent, request);
         return Ok(full(&view, &dossier.item));
     }
     Ok(summary(&view))
@@ -77,7 +78,7 @@ fn full(view: &ParentView, current: &Item) -> Value {
     Value::Object(told)
 }
 
-/// How many children are open and closed.
+/// How many children are open and closed, and whether there are more than were counted.
 fn counts(view: &ParentView) -> Value {
     let of = |open: bool| -> u64 {
         Role::ALL
@@ -87,7 +88,11 @@ fn counts(view: &ParentView) -> Value {
             .map(|(_, count)| count)
             .sum()
     };
-    json!({ "open": of(true), "closed": of(false) })
+    let mut told = json!({ "open": of(true), "closed": of(false) });
+    if view.tally_cut {
+        told["more"] = json!(true);
+    }
+    told
 }
 
 fn hint(parent: &str) -> String {

@@ -7,33 +7,23 @@ use serde_json::{Map, Value, json};
 
 use super::rows::{Names, Shown, row};
 use crate::session::Session;
-use crate::surface::{Getting, Watch};
+use crate::surface::{Getting, Guide, Watch};
 
 const WORKFLOW: &str = "foresttasks://workflow";
 const STABILITY: &str = "foresttasks://stability";
 const BOARD: &str = "board://";
 const BOARD_TEMPLATE: &str = "board://{project}";
 
-/// A text that agents read by its address, and people by a page.
-#[derive(Clone, Copy, Debug)]
-pub struct Guide {
-    /// What a page of it is called in an address.
-    pub name: &'static str,
-    /// What it is about.
-    pub title: &'static str,
-    /// What it says, in Markdown.
-    pub text: &'static str,
-}
-
 const WORKFLOW_GUIDE: Guide =
     Guide { name: "agent-workflow", title: "How agents work here", text: include_str!("workflow.md") };
-const STABILITY_GUIDE: Guide =
-    Guide { name: "stability", title: "Errors and stability", text: include_str!("stability.md") };
+const STABILITY_GUIDE: Guide = Guide {
+    name: "stability",
+    title: "Errors and stability",
+    text: concat!(include_str!("stability.md"), include_str!("../../contract.md")),
+};
 
-/// The texts that have a page where Docket is served over HTTP.
-pub fn guides() -> [Guide; 2] {
-    [WORKFLOW_GUIDE, STABILITY_GUIDE]
-}
+/// What agents read here, for people.
+pub(super) const GUIDES: [Guide; 2] = [WORKFLOW_GUIDE, STABILITY_GUIDE];
 
 /// Most tasks in a column of a board; all columns together stay within what a list may have.
 const COLUMN: usize = 20;

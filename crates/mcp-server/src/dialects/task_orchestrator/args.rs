@@ -32,13 +32,11 @@ pub(super) fn at_most<T>(
 
 /// Refuses a fence that this operation would pass over: whoever sends one relies on it.
 pub(super) fn no_fence(fields: &mut Fields, instead: &str) -> Result<(), Error> {
-    match fields.value("fence") {
-        None => Ok(()),
-        Some(_) => {
-            let message = format!("fence does not go with this operation: {instead}");
-            Err(Error::validation(Reason::BadValue, message).at("fence"))
-        }
+    if fields.value("fence").is_none() {
+        return Ok(());
     }
+    let message = format!("fence does not go with this operation: {instead}");
+    Err(Error::validation(Reason::BadValue, message).at("fence"))
 }
 
 /// Refuses more dependencies or notes than one call may bring.

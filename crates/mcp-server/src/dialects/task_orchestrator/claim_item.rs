@@ -270,10 +270,13 @@ async fn run(
     by: Attribution,
     request: RequestId,
 ) -> Result<ClaimAnswer, Error> {
+    let mut call = session.call(Some(by), Some(request));
     let (named, mut answer) = match claims {
         Claims::Named(named) => (named, ClaimAnswer::default()),
         Claims::Next { wanted, ttl, wait } => {
-            let found = next(session, *wanted, ttl, wait, by.clone(), request.clone()).await?;
+            let beside: Vec<&String> = releases.iter().map(|(text, _)| text).collect();
+            let found = next(session, *wanted, ttl, wait, call.clone().beside(&beside)).await?;
+            call = call.part("releases");
             (Vec::new(), found)
         }
     };
@@ -283,7 +286,6 @@ async fn run(
         releases: releases.iter().filter_map(|(_, item)| item.as_ref().ok().cloned()).collect(),
         ready_only: false,
     };
-    let call = session.call(Some(by), Some(request));
     let (mut placed, mut ended) = (Vec::new().into_iter(), Vec::new().into_iter());
     if !command.claims.is_empty() || !command.releases.is_empty() {
         let done = session.engine().run(call.clone(), command).await?;
@@ -311,12 +313,10 @@ async fn next(
     wanted: Wanted,
     ttl: Option<Ttl>,
     wait: Duration,
-    by: Attribution,
-    request: RequestId,
+    call: Call,
 ) -> Result<ClaimAnswer, Error> {
     let role = wanted.role;
     let command = ClaimNext { project: session.project().clone(), wanted, ttl };
-    let call = session.call(Some(by), Some(request));
     let offer = session.engine().claim_next_waiting(call.clone(), command, wait, |time| session.sleep(time)).await?;
     let row = if let (Some(held), Some(item)) = (offer.held, offer.item) {
         let key = session.keys(std::iter::once(&*item)).await.of(&item);

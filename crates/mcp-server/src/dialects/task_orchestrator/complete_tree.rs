@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::advance_item::CascadeRow;
 use super::args::{actor, check_batch, fence, item_ref, one_of, request_id};
-use super::error::move_text;
+use super::error::{move_text, refusal_text};
 use super::schema::{self, Effect, object, rows, shape, text, texts, word};
 use crate::answer::Answer;
 use crate::input::Fields;
@@ -118,8 +118,7 @@ fn row<'a>(result: &'a CloseResult, trigger: &'static str, summary: &mut Summary
         CloseOutcome::AlreadyClosed => skipped(plain, "Cannot transition: the item is already terminal".to_owned()),
         CloseOutcome::BlockerRefused => skipped(plain, "dependency gate failed".to_owned()),
         CloseOutcome::Refused(error) => {
-            let missing = error.refusals.iter().flat_map(|refusal| &refusal.missing_notes);
-            let gate_errors: Vec<String> = missing.map(|key| format!("missing: {key}")).collect();
+            let gate_errors = gate_errors(error);
             if gate_errors.is_empty() { skipped(plain, move_text(error)) } else { CloseRow { gate_errors, ..plain } }
         }
         CloseOutcome::Closed { .. } => CloseRow { applied: true, trigger: Some(trigger), ..plain },
@@ -128,4 +127,15 @@ fn row<'a>(result: &'a CloseResult, trigger: &'static str, summary: &mut Summary
     summary.skipped += usize::from(row.skipped.is_some());
     summary.gate_failures += usize::from(!row.gate_errors.is_empty());
     row
+}
+
+/// What an item lacks that notes are missing on: these, and after them whatever else stands in its way.
+fn gate_errors(error: &Error) -> Vec<String> {
+    let missing = error.refusals.iter().flat_map(|refusal| &refusal.missing_notes);
+    let mut lacking: Vec<String> = missing.map(|key| format!("missing: {key}")).collect();
+    if !lacking.is_empty() {
+        let others = error.refusals.iter().filter(|refusal| refusal.missing_notes.is_empty());
+        lacking.extend(others.map(|other| refusal_text(std::slice::from_ref(other))));
+    }
+    lacking
 }

@@ -2,14 +2,13 @@
 
 use docket_core::command::{Create, Created, CreatedItem, End, NewEdge, NewItem, NewNote, Parent};
 use docket_core::model::{EdgeId, ItemId, Key, Name, NoteId, Role, Text};
-use docket_core::{Error, Reason, echo};
+use docket_core::{Error, Reason, echo, limits};
 use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{
-    NOTE_KEY_CHARS, PHASES, THRESHOLDS, actor, at_most, check_batch, check_many, item_ref, name, one_of, request_id,
-    role_of,
+    NOTE_KEY_CHARS, PHASES, THRESHOLDS, actor, at_most, check_many, item_ref, name, one_of, request_id, role_of,
 };
 use super::item_args::{CHILD, ROOT, new_item};
 use super::manage_dependencies::{DependencyType, TYPES};
@@ -26,6 +25,9 @@ const NOTE: &[&str] = &["itemRef", "key", "role", "body"];
 
 /// The local name of the root.
 const ROOT_REF: &str = "root";
+
+/// Most children of one call: its root counts too.
+const CHILDREN: usize = limits::BATCH - 1;
 
 pub(super) fn tool() -> Tool {
     let mut child = item_fields();
@@ -121,7 +123,6 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     root.parent = parent.map(Parent::Existing);
     let mut items = vec![root];
     items.extend(children(&mut fields)?);
-    check_batch("children", items.len())?;
     let written = dependencies(&mut fields)?;
     let notes = notes(&mut fields)?;
     let blank_notes = fields.flag("createNotes")?.unwrap_or(false);
@@ -134,7 +135,14 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
 
 fn children(fields: &mut Fields) -> Result<Vec<NewItem>, Error> {
     let entries = fields.list("children")?.unwrap_or_default();
-    check_batch("children", entries.len())?;
+    if entries.len() > CHILDREN {
+        let message = format!(
+            "children must be at most {CHILDREN} entries, not {}: with the root they are one batch of {}",
+            entries.len(),
+            limits::BATCH
+        );
+        return Err(Error::validation(Reason::BatchTooLarge, message).at("children"));
+    }
     let mut items: Vec<NewItem> = Vec::with_capacity(entries.len());
     for (index, value) in entries.into_iter().enumerate() {
         let mut child = Fields::inside(&format!("children[{index}]"), value, CHILD)?;

@@ -1,10 +1,10 @@
 //! `get_context`: one item before a move, a session to be resumed, or the health of the whole.
 
+use docket_core::Error;
 use docket_core::model::{Item, ItemId, ItemRef, Key, Name, Role, Timestamp, Title, Trigger};
 use docket_core::query::{ItemContext, Stalled, Transition};
 use docket_core::store::Slice;
 use docket_core::workflow::NoteProgress;
-use docket_core::{Error, limits};
 use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::json;
@@ -261,7 +261,7 @@ async fn resume(session: &Session, since: Timestamp, limit: usize, with_ancestor
         active_items: lists.active(&resume.active),
         recent_transitions: resume.transitions.iter().map(transition).collect(),
         stalled_items: lists.stalled(&resume.stalled),
-        truncated: is_cut(&resume.active),
+        truncated: resume.is_cut(),
     }))
 }
 
@@ -287,10 +287,4 @@ async fn health(session: &Session, with_ancestors: bool) -> Result<Answer, Error
         claim_summary: ClaimSummary::of(health.claims, false),
         truncated: health.is_cut() || health.blocked_total > health.blocked.len() as u64,
     }))
-}
-
-/// Whether the items of some role fill a page, so that there may be more of them.
-fn is_cut(items: &[Item]) -> bool {
-    let in_role = |role: Role| items.iter().filter(|item| item.role == role).count();
-    Role::ALL.into_iter().any(|role| in_role(role) >= limits::PAGE)
 }

@@ -34,6 +34,8 @@ const KNOWN: &[&str] = &[
     "actor",
     "requestId",
 ];
+/// What only goes with making some.
+const CREATE: [&str; 8] = ["dependencies", "pattern", "unblockAt", "itemIds", "source", "targets", "sources", "target"];
 const DEPENDENCY: &[&str] = &["fromItemId", "toItemId", "type", "unblockAt"];
 
 /// The edge types of this dialect.
@@ -301,7 +303,7 @@ fn refused(failed: usize, index: usize, error: &Error) -> Answer {
     Answer::of(&CreateAnswer { dependencies: Vec::new(), created: 0, failed: Some(failed), failures })
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DeleteAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -321,35 +323,52 @@ async fn delete(
     by: Option<Attribution>,
     request: Option<RequestId>,
 ) -> Result<Answer, Error> {
+    let holding = holding(&mut fields)?;
+    let (command, mut answer) = unlink(session, &mut fields)?;
+    // Whatever was said beside it was meant to narrow what goes.
+    for name in CREATE {
+        if fields.value(name).is_some() {
+            let message = format!("{name} does not go with delete: it would narrow nothing");
+            return Err(Error::validation(Reason::BadValue, message).at(name));
+        }
+    }
+    answer.deleted = session.engine().run(session.call(by, request), command.held_by(holding)).await?.edges.len();
+    Ok(Answer::of(&answer))
+}
+
+/// Which edges go: one by its id, those between two items, or all of an item. What does not go together is refused, since to
+/// pass over any of it would remove more than was meant.
+fn unlink(session: &Session, fields: &mut Fields) -> Result<(Unlink, DeleteAnswer), Error> {
     let id = fields.parsed("id", str::parse::<EdgeId>)?;
     let from = fields.parsed("fromItemId", item_ref)?;
     let to = fields.parsed("toItemId", item_ref)?;
     let kind = fields.parsed("type", one_of(TYPES))?.map(DependencyType::edge);
     let all = fields.flag("deleteAll")?.unwrap_or(false);
-    let holding = holding(&mut fields)?;
-    let project = session.project().clone();
-    let mut answer = DeleteAnswer { id, item_id: None, from_item_id: None, to_item_id: None, deleted: 0 };
-    let command = match (id, all, from, to) {
-        (Some(id), _, _, _) => Unlink::Edge(id),
-        (None, true, Some(item), _) | (None, true, None, Some(item)) => {
-            answer.item_id = Some(item.to_string());
-            Unlink::Of { project, item }
+    let refused = |reason, field: &str, message: &str| Err(Error::validation(reason, message).at(field));
+    let (project, none) = (session.project().clone(), DeleteAnswer::default());
+    match (id, all, from, to) {
+        (Some(id), false, None, None) if kind.is_none() => {
+            Ok((Unlink::Edge(id), DeleteAnswer { id: Some(id), ..none }))
+        }
+        (Some(_), ..) => refused(Reason::BadValue, "id", "id goes alone: it names one dependency"),
+        (None, true, Some(_), Some(_)) => {
+            let message = "deleteAll goes with fromItemId or toItemId: with both, leave deleteAll out";
+            refused(Reason::BadValue, "deleteAll", message)
+        }
+        (None, true, Some(item), None) | (None, true, None, Some(item)) => {
+            let item_id = Some(item.to_string());
+            Ok((Unlink::Of { project, item, kind }, DeleteAnswer { item_id, ..none }))
         }
         (None, false, Some(from), Some(to)) => {
-            answer.from_item_id = Some(from.to_string());
-            answer.to_item_id = Some(to.to_string());
-            Unlink::Written { project, from, to, kind }
+            let (from_item_id, to_item_id) = (Some(from.to_string()), Some(to.to_string()));
+            Ok((Unlink::Written { project, from, to, kind }, DeleteAnswer { from_item_id, to_item_id, ..none }))
         }
         (None, true, None, None) => {
-            return Err(
-                Error::validation(Reason::MissingField, "deleteAll needs fromItemId or toItemId").at("fromItemId")
-            );
+            refused(Reason::MissingField, "fromItemId", "deleteAll needs fromItemId or toItemId")
         }
         (None, false, _, _) => {
             let message = "delete needs id, or fromItemId and toItemId, or deleteAll with one of them";
-            return Err(Error::validation(Reason::MissingField, message).at("id"));
+            refused(Reason::MissingField, "id", message)
         }
-    };
-    answer.deleted = session.engine().run(session.call(by, request), command.held_by(holding)).await?.edges.len();
-    Ok(Answer::of(&answer))
+    }
 }

@@ -1,5 +1,7 @@
 //! `manage_items`: makes, changes and removes items.
 
+use std::collections::BTreeSet;
+
 use docket_core::command::{Create, CreatedItem, Edit, NewItem, Parent, Patch, Remove};
 use docket_core::model::{Attribution, Item, ItemId, ItemRef, Key, Name, Priority, RequestId, Role, Timestamp};
 use docket_core::{Error, Reason};
@@ -304,7 +306,7 @@ async fn delete(
     });
     let Sorted { good, bad: mut failures } = sort_out(read);
     let (places, items): (Vec<usize>, Vec<ItemRef>) = good.into_iter().unzip();
-    let (mut ids, mut deleted, mut descendants) = (Vec::new(), 0, 0);
+    let (mut ids, mut deleted, mut roots) = (Vec::new(), 0, BTreeSet::new());
     if !items.is_empty() {
         let command = Remove {
             project: session.project().clone(),
@@ -320,7 +322,7 @@ async fn delete(
                 Ok(removed) => {
                     ids.push(called[place].clone());
                     deleted += removed.descendants + usize::from(!removed.already);
-                    descendants += removed.descendants;
+                    roots.insert(removed.item);
                 }
                 Err(error) => failures.push((place, error)),
             }
@@ -331,7 +333,8 @@ async fn delete(
         .into_iter()
         .map(|(place, error)| FailedId { id: called[place].clone(), error: removal_text(&error) })
         .collect();
-    let descendants_deleted = (descendants > 0).then_some(descendants);
+    // One that was named as well is a root, whichever of them went first.
+    let descendants_deleted = Some(deleted - roots.len()).filter(|beneath| recursive && *beneath > 0);
     Ok(Answer::of(&DeleteAnswer { ids, deleted, failed: failures.len(), descendants_deleted, failures }))
 }
 

@@ -28,7 +28,7 @@ mod query_items;
 mod query_notes;
 mod render;
 
-use docket_core::access::Needs;
+use docket_core::access::{Needs, Profile, Reach};
 use docket_core::command::{Advance, Claim, CloseTree, Create, Link, PutNotes};
 use docket_core::engine::Command as _;
 use rmcp::model::{JsonObject, Tool};
@@ -84,7 +84,9 @@ impl Surface for TaskOrchestrator {
 
     fn needs(&self, tool: &str) -> Option<Needs> {
         Some(match tool {
-            "manage_items" | "create_work_tree" => Create::NEEDS,
+            // The least that it can do: making an item, and changing one's own.
+            "manage_items" => Needs::new(Profile::Planner, Reach::Item),
+            "create_work_tree" => Create::NEEDS,
             "complete_tree" => CloseTree::NEEDS,
             "manage_notes" => PutNotes::NEEDS,
             "manage_dependencies" => Link::NEEDS,

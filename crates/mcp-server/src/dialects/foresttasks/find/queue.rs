@@ -25,7 +25,7 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
     // What `work start` would hand out, in that order.
     let query = NextQuery { tags, agent: Some(session.agent(able)), ..NextQuery::of(project, MOST) };
     let ready = session.engine().next(&query, None).await?;
-    let cut = ready.next.is_some();
+    let (cut, shown_rows, most) = (ready.next.is_some(), ready.items.len(), session.engine().page(MOST));
     let names = Names::load(session).await?;
     let shown = Shown { full, only: None };
     let rows: Vec<Value> = ready.items.iter().map(|ready| told(&ready.item, &names, &shown)).collect();
@@ -42,7 +42,13 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
         answer.insert("queue".to_owned(), rows);
         if cut {
             answer.insert("truncated".to_owned(), json!(true));
-            answer.insert("hint".to_owned(), json!(format!("more than {MOST} tasks are ready: these are the best")));
+            // It can be cut because the list is full, or because of how much was looked at.
+            let hint = if shown_rows < most {
+                format!("looked at {} ready tasks, and at no more: these are the ones for you", ready.looked_at)
+            } else {
+                format!("more than {most} tasks are ready: these are the best")
+            };
+            answer.insert("hint".to_owned(), json!(hint));
         }
         if full {
             answer.insert("generatedAt".to_owned(), json!(ready.now));

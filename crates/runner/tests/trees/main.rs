@@ -1,10 +1,12 @@
 //! What a work tree holds, by real repositories: kind ones and evil ones.
 
+mod hidden;
+
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use docket_runner::{Tree, tree_blocking, tree_without};
+use docket_runner::{Tree, TreeError, limits, tree_blocking, tree_without};
 
 fn git(root: &Path, words: &[&str]) -> String {
     let done = Command::new("git")
@@ -298,12 +300,22 @@ fn odd_repositories_are_read() {
 #[test]
 fn what_cannot_be_read_is_no_tree() {
     let made = repository();
-    let inside = made.path().join("inside");
+    let mut inside = made.path().to_owned();
+    for depth in 1..limits::TREE_DEPTH {
+        inside = inside.join("inside");
+        std::fs::create_dir(&inside).expect("a folder");
+        git(&inside, &["init", "-q"]);
+        write(&inside, "x", "x");
+        // A repository in a repository, without a commit to stand for it, counts as it is.
+        let known = tree(made.path());
+        write(&inside, "x", "y");
+        assert_ne!(tree(made.path()), known, "{depth}");
+    }
+    let inside = inside.join("inside");
     std::fs::create_dir(&inside).expect("a folder");
     git(&inside, &["init", "-q"]);
     write(&inside, "x", "x");
-    // A repository in a repository, without a commit to stand for it.
-    assert!(tree_blocking(made.path()).is_err());
+    assert_eq!(tree_blocking(made.path()), Err(TreeError::Unreadable), "too deep");
 }
 
 #[tokio::test]
