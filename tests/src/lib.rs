@@ -9,6 +9,7 @@ pub mod audit;
 pub mod certificates;
 pub mod contract;
 pub mod mcp;
+pub mod older;
 pub mod own_postgres;
 pub mod places;
 pub mod postgres;

@@ -22,6 +22,8 @@ mod queue;
 mod read;
 mod row;
 mod script;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod watch;
 mod write;
 mod writer;
@@ -221,7 +223,7 @@ impl Store for SqliteStore {
     }
 
     async fn projects(&self) -> Result<Vec<Project>, StoreError> {
-        self.look(|link| read::all_projects(link)).await
+        self.look(read::all_projects).await
     }
 
     async fn scan(&self, table: ScanTable, after: Option<String>) -> Result<ScanPage, StoreError> {

@@ -122,8 +122,11 @@ pub async fn notes_edges_events_and_answers_come_back(bench: Bench) {
     made.by = Some(by);
     let mut plain = event(bench.project.id, None, Verb::ProjectSet, Timestamp::from_millis(50));
     plain.data = serde_json::json!("a text, not an object");
-    let key =
-        AnswerKey { principal: name("me"), operation: "create".into(), request: RequestId::parse("r-1").expect("request") };
+    let key = AnswerKey {
+        principal: name("me"),
+        operation: "create".into(),
+        request: RequestId::parse("r-1").expect("request"),
+    };
     let answer =
         StoredAnswer { key: key.clone(), digest: [7; 32], answer: serde_json::json!(null), expires_at: Timestamp::MAX };
     bench

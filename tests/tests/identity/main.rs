@@ -6,6 +6,7 @@ mod bearer;
 mod https;
 mod proofs;
 mod resource;
+mod scopes;
 mod server;
 mod serving;
 mod sign;

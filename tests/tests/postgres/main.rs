@@ -2,7 +2,9 @@
 
 mod absent;
 mod bad_days;
+mod capacity;
 mod crowd;
+mod desk;
 mod held_up;
 mod opening;
 mod outage;

@@ -3,6 +3,7 @@
 use docket_core::model::Inbox;
 use docket_core::store::{Filter, KeyReach, Scope, Store, StoreError};
 use docket_store_postgres::{PostgresOptions, PostgresStore};
+use docket_tests::older;
 use docket_tests::postgres::{Database, NEEDED, grant};
 use docket_tests::web::{Web, command_on};
 use serde_json::json;
@@ -59,12 +60,9 @@ async fn of_many_that_make_it_at_once_one_does() {
 #[tokio::test]
 async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_rows() {
     let database = Database::new();
+    older::server(&database);
     database.run(
-        "DROP TABLE knowledge_counts, knowledge_vectors, knowledge_links, knowledge_facets, knowledge_words, knowledge, api_keys, briefs, questions, \
-         comments, links, runs, sessions; DROP INDEX items_left; ALTER TABLE projects DROP COLUMN archived_at; \
-         ALTER TABLE items DROP COLUMN sections, DROP COLUMN inbox, DROP COLUMN due_at, DROP COLUMN estimate_minutes, \
-         DROP COLUMN position, DROP COLUMN attention, DROP COLUMN intent; \
-         UPDATE docket SET version = 1; INSERT INTO projects (id, slug, prefix, name, next_number, \
+        "INSERT INTO projects (id, slug, prefix, name, next_number, \
          version, created_at) VALUES (gen_random_uuid(), 'kept', 'K', 'kept', 1, 1, 1); \
          INSERT INTO items (id, project_id, number, depth, role, priority, requires_verification, offered, fence, version, \
          created_at, modified_at, role_changed_at, blockers, moot, unblocks, rank, status, title, summary, tags, traits, \

@@ -70,6 +70,11 @@ impl Place {
         self.server.as_ref().expect("a database on a server")
     }
 
+    /// The same where there is one.
+    pub(crate) fn on_a_server(&self) -> Option<&Database> {
+        self.server.as_ref()
+    }
+
     /// What `--db` is given.
     pub(crate) fn word(&self) -> String {
         match &self.server {

@@ -71,7 +71,7 @@ pub(crate) async fn run(shell: &Shell, verb: Verb) -> Result<(), Failure> {
         Verb::Init(args) => init::run(shell, args).await,
         Verb::Mcp(args) => Box::pin(mcp::run(shell, args)).await,
         Verb::Serve(args) => serve::run(shell, args).await,
-        Verb::Runner(args) => runner::run(shell, args).await,
+        Verb::Runner(args) => Box::pin(runner::run(shell, args)).await,
         Verb::Item(act) => item::run(shell, act).await,
         Verb::Tree(args) => tree::run(shell, args).await,
         Verb::Next(args) => next::run(shell, args).await,

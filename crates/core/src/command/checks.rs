@@ -59,12 +59,10 @@ pub struct ApproveChecks {
 }
 
 impl ApproveChecks {
-    /// The version that was read, of a caller who may have left it out.
-    pub fn version_read(said: Option<u64>) -> Result<u64, Error> {
-        said.ok_or_else(|| {
-            let message = "version is required: the one that was read, for that is what is let run";
-            Error::validation(Reason::MissingField, message).at("version")
-        })
+    /// What a caller is told who does not say which version was read.
+    pub fn unread() -> Error {
+        let message = "version is required: the one that was read, for that is what is let run";
+        Error::validation(Reason::MissingField, message).at("version")
     }
 }
 

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use tracing::Instrument as _;
 
-pub use call::{Call, Called};
 pub(crate) use call::digest;
+pub use call::{Call, Called};
 pub use cascade::{Cascade, Moved, move_by_engine, move_item};
 pub(crate) use cascade::{close_parents, force_alone, move_alone, reopen_for_child};
 pub use draft::Draft;

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::checks::{Look, standing};
-use crate::command::ChecksSet;
-use crate::engine::{Call, Engine};
-use crate::error::Error;
+use crate::command::{ApproveChecks, ChecksSet};
+use crate::engine::{Call, Command, Engine};
+use crate::error::{Code, Error};
 use crate::model::{Check, CheckStanding, ItemId, ItemRef, Run, Timestamp, Tree, VerificationKind};
 use crate::prove::{Proved, Wanted};
 use crate::store::{Around, ProjectRef};
@@ -86,6 +86,35 @@ impl From<ChecksSet> for ChecksShown {
 }
 
 impl Engine {
+    /// Lets checks run for a caller who may have left out which version was read: then nothing is let run, and that is what is said,
+    /// unless it is refused all the same.
+    pub async fn approve_checks(
+        &self,
+        call: Call,
+        project: ProjectRef,
+        item: ItemRef,
+        only: Vec<usize>,
+        read: Option<u64>,
+    ) -> Result<ChecksSet, Error> {
+        let approve =
+            |expected_version| ApproveChecks { project: project.clone(), item: item.clone(), only, expected_version };
+        if let Some(read) = read {
+            return self.run(call, approve(read)).await;
+        }
+        self.may(ApproveChecks::NAME, ApproveChecks::NEEDS)?;
+        let seen = self.show(&project, std::slice::from_ref(&item), Around::default()).await?;
+        let (now, principal) = (seen.resolve(&item)?.version, call.principal.clone());
+        match self.rehearse(call, &approve(now)).await {
+            Ok(_) => Err(ApproveChecks::unread()),
+            Err(refused) => {
+                if refused.code == Code::Forbidden {
+                    self.access().tell_denied(ApproveChecks::NAME, Some(&principal), &refused);
+                }
+                Err(refused)
+            }
+        }
+    }
+
     /// The checks of an item, as they stand on the work tree where this process can see it.
     pub async fn checks_of(&self, project: &ProjectRef, item: &ItemRef) -> Result<ChecksShown, Error> {
         self.checks_after(project, item, None).await

@@ -1,10 +1,10 @@
 //! `ask`: puts a question to a person, answers one, or takes one back.
 
-use docket_core::{Error, Reason};
 use docket_core::command::{Ask, EndQuestion};
 use docket_core::model::{ItemRef, QuestionId};
 use docket_core::query::Includes;
 use docket_core::store::ProjectRef;
+use docket_core::{Error, Reason};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 

@@ -59,8 +59,8 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let item = need_item(&mut fields)?;
     let acts: Vec<&str> = ACTS.into_iter().filter(|act| fields.has(act)).collect();
     // Runs, and what people say of checks, take nobody's claim: a fence that nobody would look at is refused with what is left.
-    let writes = acts.contains(&"checks") || fields.has("brief") || fields.has("verify");
-    let fence = if writes { own_fence(&mut fields)? } else { None };
+    let takes_fence = acts.contains(&"checks") || fields.has("brief") || fields.has("verify");
+    let fence = if takes_fence { own_fence(&mut fields)? } else { None };
     let project = project_of_item(session, &mut fields).await?;
     let engine = session.engine();
     if let Some(act) = acts.first() {

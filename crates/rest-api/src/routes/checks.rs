@@ -1,6 +1,6 @@
 //! The checks of an item: what must be shown before it counts as done, who lets it run, and having it made.
 
-use docket_core::command::{ApproveChecks, Attest, ChecksSet, NewCheck, SetChecks};
+use docket_core::command::{Attest, ChecksSet, NewCheck, SetChecks};
 use docket_core::model::{Fence, ItemRef, RequestId, Text, Tree};
 use docket_core::prove::Wanted;
 use docket_core::query::{ChecksShown, ProvedShown};
@@ -149,9 +149,8 @@ pub(crate) async fn approve(
     {
         return Err(Error::validation(Reason::BadValue, "version and If-Match differ").at("version").into());
     }
-    let expected_version = ApproveChecks::version_read(body.version.or(expected.0))?;
-    let approve = ApproveChecks { project: ProjectRef::Any, item, only: body.only, expected_version };
-    done(expected, caller.engine.run(caller.call(request), approve).await)
+    let read = body.version.or(expected.0);
+    done(expected, caller.engine.approve_checks(caller.call(request), ProjectRef::Any, item, body.only, read).await)
 }
 
 /// Attest a check

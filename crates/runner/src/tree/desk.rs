@@ -179,10 +179,10 @@ fn parse(entry: &[u8]) -> Option<(Vec<u8>, Listed)> {
     let tab = rest.iter().position(|byte| *byte == b'\t')?;
     let (said, name) = (std::str::from_utf8(&rest[..tab]).ok()?, rest[tab + 1..].to_owned());
     let mut said = said.split(' ');
-    let (mode, id) = (said.next()?, unhex(said.next()?)?);
+    let (mode, id) = (said.next()?, said.next()?);
     Some(match (mode, letter) {
-        ("160000", _) => (name, Listed::Repository(id)),
-        (_, b'S') => (name, Listed::PassedOver(id)),
+        ("160000", _) => (name, Listed::Repository(unhex(id)?)),
+        (_, b'S') => (name, Listed::PassedOver(unhex(id)?)),
         _ => (name, Listed::File),
     })
 }

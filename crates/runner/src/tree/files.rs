@@ -79,12 +79,14 @@ pub(super) fn find(
         Ok(all)
     })?;
     all.sort_unstable_by_key(|(at, ..)| *at);
-    for (at, what, stamp) in &all {
-        if let (Found::File(_, id), Some(stamp)) = (what, stamp) {
-            kept.keep(names[*at].0, *stamp, id);
-        }
+    let read = all.iter().filter_map(|(at, what, stamp)| match (what, stamp) {
+        (Found::File(_, id), Some(stamp)) => Some((names[*at].0, *stamp, id.as_slice())),
+        (Found::File(..) | Found::Folder | Found::Hidden(_), _) => None,
+    });
+    if !known.is_all_of(read.clone()) {
+        read.for_each(|(name, stamp, id)| kept.keep(name, stamp, id));
+        memory.keep(root, form, kept);
     }
-    memory.keep(root, form, kept);
     Ok(all.into_iter().map(|(at, what, _)| (names[at].0.to_owned(), what)).collect())
 }
 

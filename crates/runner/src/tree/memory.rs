@@ -60,6 +60,15 @@ impl Known {
         self.files.get(name).filter(|(known, _)| known == stamp).map(|(_, id)| id.as_slice())
     }
 
+    /// Whether these files, and no others, are known as they are.
+    pub(super) fn is_all_of<'a>(&self, mut files: impl Iterator<Item = (&'a [u8], Stamp, &'a [u8])>) -> bool {
+        let mut count = 0;
+        files.all(|(name, stamp, _)| {
+            count += 1;
+            self.get(name, &stamp).is_some()
+        }) && count == self.files.len()
+    }
+
     /// Remembers what was read, if it will be seen when it is changed.
     pub(super) fn keep(&mut self, name: &[u8], stamp: Stamp, id: &[u8]) {
         let is_settled = self.settled.is_some_and(|(device, before)| {

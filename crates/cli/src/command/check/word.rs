@@ -1,6 +1,6 @@
 //! A person's word: that checks may run, that one holds, that a run is given up.
 
-use docket_core::command::{ApproveChecks, Attest, CancelRun};
+use docket_core::command::{Attest, CancelRun};
 use docket_core::model::{ItemRef, RunId};
 use docket_core::query::{ChecksShown, ShownCheck};
 use docket_core::{Error, Invalid, Reason, echo};
@@ -67,12 +67,14 @@ pub(crate) struct CancelArgs {
 pub(super) async fn approve(shell: &Shell, args: ApproveArgs) -> Result<(), Failure> {
     let item = values::item(&args.item)?;
     let session = shell.session(Access::Write).await?;
-    let expected_version = match ApproveChecks::version_read(args.if_version) {
-        Ok(version) => version,
-        Err(error) => return Err(unread(&session, item, args.only, error).await),
+    let (only, engine) = (args.only, &session.engine);
+    let approved = engine.approve_checks(session.call(), session.scope(), item.clone(), only.clone(), args.if_version);
+    let shown = match approved.await {
+        Err(error) if error.reason == Reason::MissingField => {
+            return Err(unread(&session, &item, &only, error).await);
+        }
+        set => ChecksShown::from(set?),
     };
-    let approve = ApproveChecks { project: session.scope(), item, only: args.only, expected_version };
-    let shown = ChecksShown::from(session.engine.run(session.call(), approve).await?);
     view::answer(shell, &session, &shown, Some("approved checks of")).await
 }
 
@@ -99,16 +101,12 @@ pub(super) async fn cancel(shell: &Shell, args: CancelArgs) -> Result<(), Failur
     })
 }
 
-/// What would be let run, for whoever has not said that it was read, with what to say; unless it is refused all the same.
-async fn unread(session: &Session, item: ItemRef, only: Vec<usize>, error: Error) -> Failure {
-    let shown = match session.engine.checks_of(&session.scope(), &item).await {
+/// What would be let run, for whoever has not said that it was read, with what to say.
+async fn unread(session: &Session, item: &ItemRef, only: &[usize], error: Error) -> Failure {
+    let shown = match session.engine.checks_of(&session.scope(), item).await {
         Ok(shown) => shown,
         Err(error) => return error.into(),
     };
-    let approve = ApproveChecks { project: session.scope(), item, only: only.clone(), expected_version: shown.version };
-    if let Err(refused) = session.engine.rehearse(session.call(), &approve).await {
-        return refused.into();
-    }
     let is_meant = |check: &&ShownCheck| only.is_empty() || only.contains(&check.index);
     let waits = |check: &&ShownCheck| check.check.kind.is_runnable() && !check.check.is_approved();
     let lines: Vec<String> = shown

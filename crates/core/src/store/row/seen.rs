@@ -99,6 +99,8 @@ impl Seen {
         slice.candidates = capped(self.picked, scope.candidates.as_ref().map(|wanted| wanted.limit));
         let busy = self.busy.into_iter();
         slice.busy = busy.map(|(item, project, touches, needs)| Busy { item, project, touches, needs }).collect();
+        // Which of several claims is named as what an item collides with is the same whatever the database is.
+        slice.busy.sort_unstable_by_key(|busy| busy.item);
         slice.degrees = self.degrees.into_iter().collect();
         slice.component = Capped { rows: models(self.component), truncated: self.component_cut.0 };
         slice.keys = models(self.keys).into_iter().map(|stored: StoredKey| (stored.key.id, stored)).collect();
