@@ -125,11 +125,10 @@ pub(crate) fn code_of(error: &Error) -> u8 {
     }
     match (error.code, error.reason) {
         // Of more than the caller may hold, whatever the request looks like.
-        (_, Reason::ClaimLimit) => SHEDDING,
+        (_, Reason::ClaimLimit) | (Code::RateLimited, _) => SHEDDING,
         (Code::Validation | Code::NotFound | Code::ProjectRequired, _) => USAGE,
         (Code::Forbidden, _) => NOT_ALLOWED,
         (Code::Conflict | Code::RuleBlocked, _) => CONFLICT,
-        (Code::RateLimited, _) => SHEDDING,
         // What is in the file must be mended by somebody: to try again does not help.
         (
             Code::Unavailable,

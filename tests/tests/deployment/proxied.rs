@@ -139,7 +139,7 @@ impl Site {
         let metrics = String::from_utf8_lossy(&metrics.body).into_owned();
         let lines =
             metrics.lines().filter(|line| line.starts_with("docket_http_requests_total{") && line.contains(route));
-        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).map(|count| count as u64).sum()
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
     }
 
     fn claims(&self) {

@@ -15,6 +15,8 @@ use super::{PORT, path, read, words};
 struct Server {
     child: Child,
     address: String,
+    /// The settings name hosts, so that nobody is let in without a key.
+    bearer: String,
     _folder: TempDir,
 }
 
@@ -22,26 +24,30 @@ impl Server {
     fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let config = path("deploy/docket.toml").display().to_string();
-        let mut child = Command::new(docket())
-            .args(["--json", "--config", &config, "serve", "--listen", "127.0.0.1:0"])
-            .current_dir(folder.path())
-            .env_clear()
-            .env("HOME", folder.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts");
+        let command = |words: &[&str]| {
+            let mut command = Command::new(docket());
+            command.args(["--json", "--config", &config]).args(words).current_dir(folder.path());
+            command.env_clear().env("HOME", folder.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+            command
+        };
+        assert!(command(&["init"]).output().expect("it runs").status.success(), "there is a database");
+        let made = command(&["key", "create", "--profile", "viewer", "--name", "monitor"]).output().expect("it runs");
+        let made: Value = serde_json::from_slice(&made.stdout).expect("a key as JSON");
+        let bearer = format!("Bearer {}", made["secret"].as_str().expect("a secret"));
+        let mut child = command(&["serve", "--listen", "127.0.0.1:0"]).spawn().expect("the program starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
         let told: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("the server said {line:?}"));
         let url = told["url"].as_str().expect("where it listens");
-        Self { child, address: url.trim_start_matches("http://").to_owned(), _folder: folder }
+        Self { child, address: url.trim_start_matches("http://").to_owned(), bearer, _folder: folder }
     }
 
     fn get(&self, place: &str, host: &str) -> String {
+        let bearer = &self.bearer;
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
-        write!(stream, "GET {place} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("sent");
+        write!(stream, "GET {place} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {bearer}\r\nConnection: close\r\n\r\n")
+            .expect("sent");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
         answer

@@ -56,10 +56,10 @@ fn denials_are_in_the_log_without_what_was_denied() {
     let as_viewer = format!("Bearer {viewer_secret}");
     let new = json!({"title": SECRET_TITLE}).to_string();
     // Every line has the name under which the caller was told of it.
-    let names = |reply: &Reply| format!("id={}", reply.header("x-request-id"));
+    let id_of = |reply: &Reply| format!("id={}", reply.header("x-request-id"));
     let refused = web.send("POST", "/items", &[("authorization", &as_viewer)], Some(new.as_bytes()));
     refused.error(403);
-    let denied = line(&log, &["denied", "create", &viewer, &names(&refused)]);
+    let denied = line(&log, &["denied", "create", &viewer, &id_of(&refused)]);
     assert!(denied.contains("key:eye:") && denied.contains("ProfileTooLow"), "{denied}");
     // A read that is no command of the engine.
     web.send("GET", "/keys", &[("authorization", &as_viewer)], None).error(403);
@@ -68,13 +68,13 @@ fn denials_are_in_the_log_without_what_was_denied() {
     line(&log, &["denied", "scan", &viewer]);
     let refused = web.send("GET", "/items", &[("authorization", &format!("Bearer {gone_secret}"))], None);
     refused.error(401);
-    line(&log, &["not let in", "KeyRevoked", &gone, &names(&refused)]);
+    line(&log, &["not let in", "KeyRevoked", &gone, &id_of(&refused)]);
     let refused = web.get("/items");
     refused.error(401);
-    line(&log, &["not let in", "CredentialMissing", &names(&refused)]);
-    let named = [("authorization", as_viewer.as_str()), ("x-request-id", "of-a-tool"), ACCEPT];
+    line(&log, &["not let in", "CredentialMissing", &id_of(&refused)]);
+    let headers = [("authorization", as_viewer.as_str()), ("x-request-id", "of-a-tool"), ACCEPT];
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "plan", "arguments": { "items": [{ "title": SECRET_TITLE }] } } });
-    web.to("POST", "/mcp/docket", &named, Some(call.to_string().as_bytes())).with(200);
+    web.to("POST", "/mcp/docket", &headers, Some(call.to_string().as_bytes())).with(200);
     line(&log, &["denied", &viewer, "id=of-a-tool"]);
     while web.send("GET", "/items", &[("authorization", &as_viewer)], None).status != 429 {}
     line(&log, &["denied", "RateLimited", "key:eye:"]);

@@ -134,7 +134,7 @@ fn a_condition_that_nobody_looks_at_is_refused() {
     }
     assert_eq!(web.get("/events?limit=200").with(200)["events"], events, "something was done");
     // What takes one says so.
-    let patch = &document["paths"]["/items/{id}"]["patch"];
-    assert!(patch["responses"]["412"].is_object(), "{patch}");
+    let described = &document["paths"]["/items/{id}"]["patch"];
+    assert!(described["responses"]["412"].is_object(), "{described}");
     web.send("GET", &path, &[("if-match", "\"1\"")], None).with(200);
 }

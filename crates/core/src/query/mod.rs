@@ -83,7 +83,8 @@ impl Engine {
     pub async fn find(&self, filter: &Filter) -> Result<Found, Error> {
         let found = self.find_any(filter).await?;
         if found.items.is_empty() {
-            self.check_status(filter).await?;
+            // Most lists never come here: they do not carry it along.
+            Box::pin(self.check_status(filter)).await?;
         }
         Ok(found)
     }
