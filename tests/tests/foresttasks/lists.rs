@@ -242,7 +242,8 @@ fn rows(node: &Value) -> usize {
 fn a_tree_tells_everything_where_asked_and_is_cut_like_any_list() {
     let world = World::new();
     let root = world.made(json!({ "title": "root", "intent": "why", "status": "ready" }));
-    let lines: String = (0..130).map(|line| format!("- child {line}\n  - below {line}\n")).collect();
+    let lines: Vec<String> = (0..130).map(|line| format!("- child {line}\n  - below {line}\n")).collect();
+    let lines = lines.concat();
     let import = |text: &str| json!({ "action": "import", "markdown": text, "mode": "apply", "parentTaskId": root });
     for part in lines.split_inclusive("below 64\n") {
         world.ok("bulk", import(part));

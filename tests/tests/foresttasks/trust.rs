@@ -33,9 +33,9 @@ fn poisoned(world: &World) -> String {
         "verification": marked("prove"), "handoffExpectations": marked("leave"),
     });
     world.ok("contract", json!({ "action": "brief_replace", "id": task, "brief": brief }));
-    let (check, line) = (marked("check"), format!("echo {MARK}"));
+    let (check, command) = (marked("check"), format!("echo {MARK}"));
     world.operate(&["check", "add", &task, &check]);
-    world.operate(&["check", "add", &task, &check, "--cmd", &line]);
+    world.operate(&["check", "add", &task, &check, "--cmd", &command]);
     let note = json!({ "criterionId": "c1", "status": "fail", "note": marked("note") });
     world.ok("contract", json!({ "action": "verify_criteria", "taskId": task, "items": [note] }));
     world.ok("annotate", json!({ "type": "comment", "taskId": task, "body": marked("remark") }));

@@ -190,24 +190,24 @@ fn task_orchestrator(target: &Target, fence: u64) -> Vec<Call> {
         ("complete_tree", "", json!({ "rootId": item, "trigger": "cancel" })),
         ("manage_notes", "delete", json!({ "operation": "delete", "itemId": item })),
         ("manage_notes", "delete", json!({ "operation": "delete", "itemId": item, "key": "late" })),
-        ("manage_dependencies", "create", and(&create, json!({ "dependencies": [edge], "fenceOf": item }))),
+        ("manage_dependencies", "create", and(&create, &json!({ "dependencies": [edge], "fenceOf": item }))),
         (
             "manage_dependencies",
             "create",
-            and(&create, json!({ "pattern": "fan-in", "sources": [other], "target": item, "fenceOf": item })),
+            and(&create, &json!({ "pattern": "fan-in", "sources": [other], "target": item, "fenceOf": item })),
         ),
         (
             "manage_dependencies",
             "delete",
-            and(&delete, json!({ "fromItemId": item, "toItemId": other, "fenceOf": item })),
+            and(&delete, &json!({ "fromItemId": item, "toItemId": other, "fenceOf": item })),
         ),
         (
             "manage_dependencies",
             "delete",
-            and(&delete, json!({ "fromItemId": item, "deleteAll": true, "fenceOf": item })),
+            and(&delete, &json!({ "fromItemId": item, "deleteAll": true, "fenceOf": item })),
         ),
-        ("manage_items", "delete", and(&delete, json!({ "ids": [item], "recursive": false }))),
-        ("manage_items", "delete", and(&delete, json!({ "ids": [item], "recursive": true }))),
+        ("manage_items", "delete", and(&delete, &json!({ "ids": [item], "recursive": false }))),
+        ("manage_items", "delete", and(&delete, &json!({ "ids": [item], "recursive": true }))),
     ];
     let mut calls = with_fence(calls, fence);
     for trigger in ["start", "complete", "block", "hold", "resume", "cancel", "reopen"] {
@@ -244,7 +244,7 @@ fn with_fence(mut calls: Vec<Call>, fence: u64) -> Vec<Call> {
     calls
 }
 
-fn and(some: &Value, more: Value) -> Value {
+fn and(some: &Value, more: &Value) -> Value {
     let mut all = some.clone();
     for (name, value) in more.as_object().into_iter().flatten() {
         all[name] = value.clone();
