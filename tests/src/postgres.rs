@@ -20,7 +20,8 @@ const SCHEMA: &str = concat!(
     include_str!("../../migrations/postgres/0004_checks.sql"),
     include_str!("../../migrations/postgres/0005_sessions.sql"),
     include_str!("../../migrations/postgres/0006_knowledge.sql"),
-    include_str!("../../migrations/postgres/0007_unindexed.sql")
+    include_str!("../../migrations/postgres/0007_unindexed.sql"),
+    include_str!("../../migrations/postgres/0008_sign_offs.sql")
 );
 
 /// A role that has what Docket needs and nothing else: whoever works under it would meet what is forgotten to be asked for.

@@ -9,6 +9,7 @@ use crate::model::{
     ItemId, Link, LinkId, Name, Note, Project, ProjectId, Question, QuestionId, QuestionState, Run, RunId, Session,
     SessionId, Verb,
 };
+use crate::workflow::Stored;
 
 /// Rows as the events tell them; derived numbers are zero.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,9 +58,10 @@ impl Replayed {
         let bad = |what: &str| BadEvent { seq: event.seq, verb: event.verb.as_str(), what: what.to_owned() };
         match event.verb {
             Verb::ProjectSet => {
-                let mut project: Project = parse(&event.data).ok_or_else(|| bad("no project in it"))?;
                 // As the row is read that says the same.
-                project.workflow = project.workflow.brought_up();
+                let mut data = event.data.clone();
+                Stored::bring_up_in(&mut data);
+                let project: Project = parse(&data).ok_or_else(|| bad("no project in it"))?;
                 self.projects.insert(project.id, project);
             }
             Verb::Created => {

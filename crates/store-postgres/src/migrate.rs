@@ -16,7 +16,7 @@ use crate::queue::MIGRATION_LOCK;
 use crate::script::Script;
 
 /// Every migration, in order; the schema version is their number.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../../../migrations/postgres/0001_init.sql"),
     include_str!("../../../migrations/postgres/0002_keys.sql"),
     include_str!("../../../migrations/postgres/0003_contract.sql"),
@@ -24,9 +24,10 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../../../migrations/postgres/0005_sessions.sql"),
     include_str!("../../../migrations/postgres/0006_knowledge.sql"),
     include_str!("../../../migrations/postgres/0007_unindexed.sql"),
+    include_str!("../../../migrations/postgres/0008_sign_offs.sql"),
 ];
 /// The newest schema that this program knows.
-pub(crate) const SCHEMA_VERSION: i64 = 7;
+pub(crate) const SCHEMA_VERSION: i64 = 8;
 
 /// What is asked of a database, in the order of [`Found`]. The table of ours cannot be named before it is known to be there.
 const LOOK: &str = "SELECT json_build_array(current_setting('server_version_num')::bigint, \

@@ -12,8 +12,8 @@ use std::time::Duration;
 use docket_core::model::{ItemId, NoteId};
 use docket_core::store::{Around, ChangeSet, EdgeReach, ItemChange, ProjectRef, Scope, Slice};
 
-/// The names of our locks differ in their upper 16 bits. The fourth, 53443, belongs to numbers of events and is taken by
-/// `docket_announce` in the migrations.
+/// The names of our locks differ in their upper 16 bits. The fourth, 53443, belonged to numbers of events: `docket_announce` in the
+/// migrations took it, and takes names of another form now, in two halves, of which the first is the schema's.
 mod name {
     pub(super) const TURN: u64 = 53_440 << 48;
     pub(super) const HOLDER: u64 = 53_441 << 48;

@@ -17,7 +17,7 @@ use crate::{journal, log};
 /// Marks a file as Docket's: the letters "DOCK".
 pub(crate) const APPLICATION_ID: i64 = 0x444f_434b;
 /// Every migration, in order; the schema version is their number.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../../../migrations/sqlite/0001_init.sql"),
     include_str!("../../../migrations/sqlite/0002_keys.sql"),
     include_str!("../../../migrations/sqlite/0003_contract.sql"),
@@ -25,9 +25,10 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../../../migrations/sqlite/0005_sessions.sql"),
     include_str!("../../../migrations/sqlite/0006_knowledge.sql"),
     include_str!("../../../migrations/sqlite/0007_unindexed.sql"),
+    include_str!("../../../migrations/sqlite/0008_sign_offs.sql"),
 ];
 /// The newest schema that this program knows.
-pub(crate) const SCHEMA_VERSION: i64 = 7;
+pub(crate) const SCHEMA_VERSION: i64 = 8;
 /// How long to wait before trying again to switch the journal, which SQLite does not wait for itself.
 const JOURNAL_PAUSE: Duration = Duration::from_millis(5);
 

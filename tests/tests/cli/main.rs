@@ -20,4 +20,5 @@ mod postgres;
 mod proving;
 mod sessions;
 mod terminal;
+mod upgrades;
 mod verbs;

@@ -2,7 +2,7 @@
 
 use docket_core::model::Inbox;
 use docket_core::store::{Filter, KeyReach, Scope, Store, StoreError};
-use docket_store_postgres::{PostgresOptions, PostgresStore};
+use docket_store_postgres::{PostgresOptions, PostgresStore, testing};
 use docket_tests::older;
 use docket_tests::postgres::{Database, NEEDED, grant};
 use docket_tests::web::{Web, command_on};
@@ -86,6 +86,93 @@ async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_r
         assert_eq!(database.ask(question), fresh.ask(question), "and it is like a new one");
     }
     store.close().await;
+}
+
+/// Where there is no review, the seventh schema asked nobody to sign off what is at work.
+#[tokio::test]
+async fn what_waits_for_a_person_where_nothing_is_reviewed_is_told_after_the_upgrade() {
+    let database = Database::new();
+    let rules = |statuses: &str| format!("'{{\"statuses\": [{statuses}]}}', '{{}}'");
+    let item = |of: &str, number: u8, role: u8, sections: u8| {
+        format!(
+            "INSERT INTO items (id, project_id, number, depth, role, priority, requires_verification, offered, fence, version, \
+             created_at, modified_at, role_changed_at, blockers, moot, unblocks, rank, status, title, summary, tags, traits, \
+             touches, needs, required_capabilities, words, sections) SELECT gen_random_uuid(), id, {number}, 0, {role}, 1, false, \
+             false, 0, 1, 1, 1, 1, 0, 0, 0, 0, 'some', 'kept', '', '[]', '[]', '[]', '[]', '[]', '', {sections} \
+             FROM projects WHERE slug = '{of}';"
+        )
+    };
+    let project = |slug: &str, statuses: &str| {
+        format!(
+            "INSERT INTO projects (id, slug, prefix, name, next_number, version, created_at) \
+             VALUES (gen_random_uuid(), '{slug}', upper('{slug}'), '{slug}', 1, 1, 1); \
+             INSERT INTO rules SELECT id, {} FROM projects WHERE slug = '{slug}';",
+            rules(statuses)
+        )
+    };
+    let (work, review) = ("{\"name\": \"work\", \"role\": \"work\"}", "{\"name\": \"seen\", \"role\": \"review\"}");
+    let statements = [
+        project("a", work),
+        project("b", &format!("{work}, {review}")),
+        item("a", 1, 1, 64),
+        item("a", 2, 1, 0),
+        item("a", 3, 0, 64),
+        item("b", 4, 1, 64),
+        "UPDATE docket SET version = 7".to_owned(),
+    ];
+    database.run(&statements.concat());
+    open(&database.url(), false).await.expect("brought to the newest schema").close().await;
+    let waits = "SELECT string_agg(number || ' ' || inbox, ', ' ORDER BY number) FROM items WHERE inbox <> 0";
+    assert_eq!(database.ask(waits), "1 2");
+}
+
+/// An event of nobody's in a schema, with this number, or the next one.
+fn event(seq: &str) -> String {
+    format!(
+        "INSERT INTO events (seq, id, unit, at, project_id, verb, principal, data) \
+         VALUES ({seq}, gen_random_uuid(), gen_random_uuid(), 1, gen_random_uuid(), 1, 'x', '{{}}');"
+    )
+}
+
+/// Numbers of events are those of a schema: what is under way in another one holds nobody up.
+#[tokio::test]
+async fn two_schemas_of_one_database_do_not_hold_up_each_others_events() {
+    let database = Database::new();
+    database.run("CREATE SCHEMA other");
+    let url = database.url();
+    let other = format!("{url}{}options[search_path]=other", if url.contains('?') { '&' } else { '?' });
+    open(&other, true).await.expect("a schema of its own").close().await;
+    database.run(&format!("SELECT setval('events_seq', 603); {}", event("603")));
+    let busy = tokio::spawn({
+        let other = other.clone();
+        async move { testing::run(&other, "BEGIN; SELECT docket_announce(); SELECT pg_sleep(2); COMMIT").await }
+    });
+    let is_settled = "SELECT settled::text FROM docket_head()";
+    while testing::ask(&other, is_settled).await.expect("an answer") == "true" {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let head = "SELECT head || ' ' || settled FROM docket_head()";
+    assert_eq!(database.ask(head), "603 true");
+    busy.await.expect("no panic").expect("it ran");
+    assert_eq!(testing::ask(&other, is_settled).await.expect("an answer"), "true");
+}
+
+/// The name of an announcement holds the lower half of a number: the upper one is found again, also where it has just changed.
+#[tokio::test]
+async fn numbers_of_events_may_be_larger_than_half_a_name() {
+    let database = Database::new();
+    for last in [0_i64, 5, (1 << 31) - 1, 1 << 31, (3 << 32) - 1, 3 << 32, (7 << 40) + 9] {
+        let first = if last == 0 {
+            String::new()
+        } else {
+            format!("PERFORM setval('events_seq', {last}); {}", event(&last.to_string()))
+        };
+        let next = event("nextval('events_seq')");
+        database.run(&format!(
+            "DO $$ DECLARE h bigint; s boolean; BEGIN {first} PERFORM docket_announce(); {next} {next} \
+             SELECT head, settled INTO h, s FROM docket_head(); ASSERT h = {last} AND NOT s, h::text; END $$; DELETE FROM events"
+        ));
+    }
 }
 
 #[tokio::test]

@@ -182,6 +182,10 @@ impl Configuration {
             (None, None) => Workflow::preset(otherwise)?,
         };
         let workflow = self.workflow.clone().unwrap_or_default().onto(base);
+        let workflow = match stored {
+            Some(stored) => workflow.over(stored),
+            None => workflow,
+        };
         workflow.check()?;
         Ok(Some(workflow))
     }

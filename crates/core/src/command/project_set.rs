@@ -129,7 +129,8 @@ impl SetProject {
             .at("prefix"));
         }
         let has_items = seen.next_numbers.get(&before.id).is_some_and(|next| *next > 1);
-        let workflow = self.workflow.clone().unwrap_or_else(|| before.workflow.clone());
+        let asked = self.workflow.clone().map(|workflow| workflow.over(&before.workflow));
+        let workflow = asked.unwrap_or_else(|| before.workflow.clone());
         if has_items {
             keeps_items(&before.workflow, &workflow)?;
         }

@@ -17,6 +17,7 @@ use crate::model::{
     Brief, Comment, Derived, Edge, Entry, EntryLink, Item, ItemId, Key, Link, Note, Project, ProjectId, Question,
     Session,
 };
+use crate::workflow::Stored;
 
 /// The version of the form that is written. The first had no briefs, questions, comments and links, and no fields of items
 /// and projects that came with them, the second no sessions and no knowledge; whoever reads only that must not take in half.
@@ -216,7 +217,14 @@ impl Reader {
             return Err(Error::validation(Reason::Duplicate, message));
         }
         match kind {
-            "project" => self.import.projects.push(parse(&value)?),
+            "project" => {
+                let mut project: Project = parse(&value)?;
+                // An export of before means what the row did that it was made of.
+                if let Some(Ok(Stored(workflow))) = value.get("workflow").cloned().map(Stored::read) {
+                    project.workflow = workflow;
+                }
+                self.import.projects.push(project);
+            }
             "edge" => self.import.edges.push(parse(&value)?),
             "note" => self.import.notes.push(parse(&value)?),
             "question" => self.import.questions.push(parse(&value)?),

@@ -5,6 +5,7 @@ mod moves;
 mod preset;
 mod schema;
 mod settings;
+mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +15,7 @@ pub use expect::{ExpectedNote, Guide, NoteProgress};
 pub use moves::{Move, NoMove, Target};
 pub use schema::{Lifecycle, NoteLimits, NoteRule, Resolved, Schema, Schemas, Trait};
 pub use settings::{ClaimSettings, Settings};
+pub use stored::Stored;
 
 use crate::error::{Gate, Invalid, Reason};
 use crate::limits;
@@ -163,7 +165,7 @@ pub struct Workflow {
     /// Which moves the gate `dependencies` looks at.
     #[serde(default)]
     pub waits_when: WaitsWhen,
-    /// Which ends the gate `checks` looks at.
+    /// Which ends the gate `checks` looks at. Always written: see [`Stored`].
     #[serde(default)]
     pub checks_when: ChecksWhen,
     /// What becomes of work that was handed in when one of its checks fails.

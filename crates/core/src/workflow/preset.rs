@@ -75,11 +75,13 @@ impl Workflow {
         }
     }
 
-    /// A stored workflow as this version means it: one that is a preset as it was once, leases aside, is that preset as it is
-    /// now; one of which anything else was changed stays as somebody made it. No item had what the gates ask for that came to the
-    /// standard preset, so ranks stay what they are.
+    /// A workflow of before there was `checksWhen`, as this version means it: one that is a preset as it was once, leases aside, is
+    /// that preset as it is now; one of which anything else was changed stays as somebody made it. No item had what the gates ask
+    /// for that came to the standard preset, so ranks stay what they are. Statuses stay in any case, for items stand in them.
+    ///
+    /// Whatever was stored since says its `checksWhen`, and is what it says: see [`Stored`](super::Stored).
     #[must_use]
-    pub fn brought_up(self) -> Self {
+    pub(super) fn brought_up(self) -> Self {
         let now = Self { claims: self.claims, ..Self::standard() };
         let without = |gates: &[Gate]| now.gates.iter().copied().filter(|gate| !gates.contains(gate)).collect();
         let before_checks = Self { gates: without(&[Gate::Checks]), ..now.clone() };
@@ -92,11 +94,6 @@ impl Workflow {
         if self == before_checks || self == before_briefs {
             return now;
         }
-        // It had the status `blocked`, which nobody was ever to set.
-        let foresttasks = Self { claims: self.claims, ..Self::foresttasks() };
-        if self == (Self { statuses: now.statuses, ..foresttasks.clone() }) {
-            return foresttasks;
-        }
         // Its checks kept nobody from giving a task up.
         let cairn = Self { claims: self.claims, ..Self::cairn() };
         if self == (Self { checks_when: ChecksWhen::Success, ..cairn.clone() }) {
@@ -105,8 +102,18 @@ impl Workflow {
         self
     }
 
+    /// This workflow for a project that has one already. A status that the preset had once stays with a project which has it, for
+    /// items may stand in it, unless statuses of its own were asked for.
+    #[must_use]
+    pub fn over(self, stored: &Self) -> Self {
+        let before = Self::standard().statuses;
+        let had_blocked = stored.preset == self.preset && stored.statuses == before;
+        let of_preset = self.preset.as_str() == "foresttasks" && self.statuses == Self::foresttasks().statuses;
+        if had_blocked && of_preset { Self { statuses: before, ..self } } else { self }
+    }
+
     /// The standard one, with success only by way of review; parents are closed by whoever closes them. That a task is blocked
-    /// follows from its blockers, so there is no status for it.
+    /// follows from its blockers, so there is no status for it. Projects that were made while there was one keep it.
     pub fn foresttasks() -> Self {
         let mut statuses = Self::standard().statuses;
         statuses.retain(|status| status.name.as_str() != "blocked");
@@ -249,18 +256,25 @@ mod tests {
     }
 
     #[test]
-    fn nobody_sets_a_task_of_foresttasks_blocked() {
+    fn a_project_of_foresttasks_keeps_a_status_that_the_preset_had_once() {
         let now = Workflow::foresttasks();
         assert_eq!(now.status(&name("blocked")), None);
         let before = Workflow { statuses: Workflow::standard().statuses, ..now.clone() };
-        assert_eq!(before.clone().brought_up(), now);
-        let own = Workflow { max_depth: 3, ..before.clone() };
-        assert_eq!(own.clone().brought_up(), own, "whoever changed it has said which statuses there are");
-        let leases = ClaimRules { ttl_seconds: 60, ..now.claims };
-        let lent = Workflow { claims: leases, ..before };
-        assert_eq!(lent.brought_up(), Workflow { claims: leases, ..now }, "leases are nobody's sign of that");
+        assert_eq!(before.clone().brought_up(), before, "items may stand in it");
+        assert_eq!(now.clone().over(&before), before);
+        let deeper = Workflow { max_depth: 3, ..now.clone() };
+        assert_eq!(
+            deeper.clone().over(&before),
+            Workflow { max_depth: 3, ..before.clone() },
+            "switches are what was asked for"
+        );
+        assert_eq!(deeper.clone().over(&now), deeper, "who does not have it does not get it");
         let standard = Workflow::standard();
-        assert!(standard.status(&name("blocked")).is_some() && standard.clone().brought_up() == standard);
+        assert_eq!(now.clone().over(&standard), now, "another preset");
+        assert_eq!(standard.clone().over(&before), standard);
+        let mut own = now.clone();
+        own.statuses.retain(|status| status.name != name("braindump"));
+        assert_eq!(own.clone().over(&before), own, "statuses that somebody asked for");
     }
 
     #[test]

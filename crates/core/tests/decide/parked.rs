@@ -5,7 +5,7 @@ use docket_core::model::{Event, Role, Slug, Trigger, Verb};
 use docket_core::replay::Replayed;
 use docket_core::testing::rows::event;
 use docket_core::testing::{name, title};
-use docket_core::workflow::{ChecksWhen, Target, Workflow};
+use docket_core::workflow::{ChecksWhen, Stored, Target, Workflow};
 use docket_core::{Error, Gate, Reason};
 
 use crate::moves::move_to;
@@ -90,27 +90,55 @@ fn which_status_waits_for_answers_does_not_change_under_items() {
     }
 }
 
-/// A stored workflow of a preset follows the preset, in a row and in the event that says the same.
+/// A stored workflow of a preset follows the preset, in a row and in the event that says the same; one that says all of itself is
+/// what it says.
 #[test]
 fn a_project_of_before_is_the_same_by_its_record() {
-    for now in [Workflow::standard(), Workflow::foresttasks(), Workflow::cairn()] {
-        let before = Workflow { statuses: Workflow::standard().statuses, ..Workflow::foresttasks() };
-        let before = match now.preset.as_str() {
-            "foresttasks" => before,
-            "cairn" => Workflow { checks_when: ChecksWhen::Success, ..now.clone() },
-            _ => Workflow {
-                gates: now.gates.iter().copied().filter(|gate| *gate != Gate::Checks).collect(),
-                ..now.clone()
-            },
-        };
-        let scene = Scene::new(before);
+    let mut standard = Workflow::standard();
+    standard.gates.remove(&Gate::Checks);
+    let cairn = Workflow { checks_when: ChecksWhen::Success, ..Workflow::cairn() };
+    let foresttasks = Workflow { statuses: Workflow::standard().statuses, ..Workflow::foresttasks() };
+    for (before, now) in [
+        (standard, Workflow::standard()),
+        (cairn, Workflow::cairn()),
+        (foresttasks.clone(), foresttasks),
+        (Workflow::foresttasks(), Workflow::foresttasks()),
+    ] {
+        let scene = Scene::new(before.clone());
         let project = scene.world.projects.values().next().expect("a project");
-        let data = serde_json::to_value(project).expect("JSON");
-        let event = Event { data, ..event(project.id, None, Verb::ProjectSet, project.created_at) };
-        let mut replayed = Replayed::default();
-        replayed.apply(&event).expect("a project");
-        assert_eq!(replayed.projects[&project.id].workflow, now);
+        for (is_old, read) in [(false, &before), (true, &now)] {
+            let mut data = serde_json::to_value(project).expect("JSON");
+            if is_old {
+                data["workflow"].as_object_mut().expect("an object").remove("checksWhen");
+            }
+            let row = serde_json::from_value::<Stored>(data["workflow"].clone()).expect("a workflow");
+            assert_eq!(row.0, *read);
+            let event = Event { data, ..event(project.id, None, Verb::ProjectSet, project.created_at) };
+            let mut replayed = Replayed::default();
+            replayed.apply(&event).expect("a project");
+            assert_eq!(replayed.projects[&project.id].workflow, *read, "as the row");
+        }
     }
+}
+
+/// Foresttasks had a status `blocked` once. A project which has it keeps it, so that what it is asked for, with other switches too,
+/// can be done, and what stands there stands somewhere.
+#[test]
+fn a_project_of_before_takes_the_switches_of_its_preset() {
+    let before = Workflow { statuses: Workflow::standard().statuses, max_depth: 4, ..Workflow::foresttasks() };
+    let mut scene = Scene::new(before.clone());
+    let item = scene.item_in("x", Role::Blocked);
+    assert_eq!(scene.get(item).status.as_str(), "blocked");
+    for workflow in [Workflow::foresttasks(), Workflow { max_depth: 5, ..Workflow::foresttasks() }] {
+        let slug = Slug::parse("test").expect("a slug");
+        let depth = workflow.max_depth;
+        let (name, prefix, schemas, archived) = (None, None, None, None);
+        let set = SetProject { slug, name, prefix, workflow: Some(workflow), schemas, archived, must_be_new: false };
+        let call = scene.world.call(None);
+        let made = scene.world.run(&call, &set).expect("the status stays");
+        assert_eq!(made.project.workflow, Workflow { max_depth: depth, ..before.clone() });
+    }
+    scene.world.check();
 }
 
 /// Foresttasks had a status `blocked` once: what stands in it gets out like from any other.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use docket_core::model::{Event, EventId, Inbox, Item, Role, Verb};
+use docket_core::model::{Event, EventId, Inbox, Item, Project, Role, Sections, Verb};
 use docket_core::store::{ChangeSet, Scope, Store, StoreError};
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 use rusqlite::Connection;
@@ -98,6 +98,39 @@ async fn a_database_of_the_first_schema_is_brought_to_the_newest_and_keeps_its_r
     store.close().await;
 }
 
+/// Where there is no review, the seventh schema asked nobody to sign off what is at work.
+#[tokio::test]
+async fn what_waits_for_a_person_where_nothing_is_reviewed_is_told_after_the_upgrade() {
+    let bench = Bench::new().await;
+    let mut plain = project("plain", "PLA");
+    plain.workflow.statuses.retain(|status| status.role != Role::Review);
+    let at_work = |of: &Project, number: u32, sections: u8| {
+        let status = name("in_progress");
+        let mut made = Item { role: Role::Work, status, ..item(of, number, "signed by a person") };
+        made.derived.sections = Sections(sections);
+        made
+    };
+    let items = vec![
+        at_work(&plain, 1, Sections::UNSIGNED),
+        at_work(&plain, 2, 0),
+        Item { role: Role::Queue, ..at_work(&plain, 3, Sections::UNSIGNED) },
+        at_work(&bench.project, 4, Sections::UNSIGNED),
+    ];
+    bench.put(ChangeSet { projects: vec![plain], ..ChangeSet::default() }).await;
+    bench.put_items(&items).await;
+    bench.store.close().await;
+    let folder = bench.folder;
+    let seventh = raw(&folder);
+    seventh.execute_batch("UPDATE items SET inbox = 0; PRAGMA user_version = 7").expect("as an older program left it");
+    seventh.close().expect("closed");
+    let store = SqliteStore::open(fast(&folder).create(false)).await.expect("brought to the newest schema");
+    let waits = docket_core::store::Filter { inbox: Some(true), limit: 9, ..docket_core::store::Filter::default() };
+    let waits = store.find(&waits).await.expect("items").items;
+    let waits: Vec<(u32, Inbox)> = waits.iter().map(|item| (item.number, item.derived.inbox)).collect();
+    assert_eq!(waits, [(1, Inbox(Inbox::SIGN_OFF))]);
+    store.close().await;
+}
+
 #[tokio::test]
 async fn a_newer_schema_is_refused_and_named() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -105,7 +138,7 @@ async fn a_newer_schema_is_refused_and_named() {
     let newer = raw(&folder);
     newer.execute_batch("PRAGMA user_version = 99").expect("a version");
     newer.close().expect("closed");
-    assert!(matches!(refusal(fast(&folder)).await, StoreError::Newer { found: 99, known: 7 }));
+    assert!(matches!(refusal(fast(&folder)).await, StoreError::Newer { found: 99, known: 8 }));
 }
 
 #[tokio::test]

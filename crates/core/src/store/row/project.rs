@@ -1,7 +1,7 @@
 //! Projects with their rules.
 
 use crate::model::{KeyPrefix, Project, ProjectId, Slug, Title};
-use crate::workflow::{Schemas, Workflow};
+use crate::workflow::{Schemas, Stored};
 use serde::Deserialize;
 
 use super::Millis;
@@ -13,7 +13,7 @@ pub struct ProjectRow {
     slug: Slug,
     name: Title,
     prefix: KeyPrefix,
-    workflow: Workflow,
+    workflow: Stored,
     schemas: Schemas,
     next_number: u32,
     version: u64,
@@ -28,7 +28,7 @@ impl From<ProjectRow> for Project {
             slug: row.slug,
             name: row.name,
             prefix: row.prefix,
-            workflow: row.workflow.brought_up(),
+            workflow: row.workflow.0,
             schemas: row.schemas,
             next_number: row.next_number,
             version: row.version,
