@@ -7,7 +7,7 @@ use docket_core::Error;
 use docket_core::model::{EntryId, ItemId};
 use docket_core::store::{Store, StoreError};
 use docket_store_postgres::{PostgresOptions, PostgresStore};
-use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore};
+use docket_store_sqlite::{Durability, Lost, SqliteOptions, SqliteStore};
 
 use crate::exit::Failure;
 
@@ -143,17 +143,23 @@ impl Database {
         }
     }
 
-    /// Returns when the disk beneath a file did not keep what was written: this process must not go on then. What a server's
-    /// disk does is the server's.
+    /// Returns when the disk beneath a file did not keep what was written, or another file is in its place: this process must not go
+    /// on then, and whoever looks after it starts it again. What a server's disk does is the server's.
     pub(crate) async fn lost(&self) -> Failure {
-        match self {
+        let lost = match self {
             Self::Sqlite(store) => store.lost().await,
             Self::Postgres(_) => std::future::pending().await,
-        }
-        Failure::environment(
-            "the disk did not keep what was written: this process ends. Look after the disk, then run `docket doctor`"
-                .to_owned(),
-        )
+        };
+        let said = match lost {
+            Lost::Disk => {
+                "the disk did not keep what was written: this process ends. Look after the disk, then run `docket doctor`"
+            }
+            Lost::Replaced => {
+                "the database file was replaced or moved away while this process had it open: it ends. Start it again to serve what is \
+                 there now"
+            }
+        };
+        Failure::environment(said.to_owned())
     }
 
     /// Finishes what runs, and closes it.

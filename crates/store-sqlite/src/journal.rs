@@ -48,8 +48,10 @@ pub(crate) fn check(connector: &Connector) -> Result<(), StoreError> {
         }
         if std::fs::metadata(&path).is_ok_and(|now| now.ino() == journal.inode) {
             return Err(StoreError::Unfit(
-                "the rollback journal beside the database (its name ends in -journal) is not its own: it was left by another \
-                 database, or somebody put it there; nothing was changed. Move it away to go on, and keep a copy of both first"
+                "the rollback journal beside the database (its name ends in -journal) is not Docket's: it was left by another \
+                 database, by a restore with another program that was broken off, or somebody put it there; nothing was changed. Keep \
+                 a copy of both, then move the journal away to go on; where a restore was broken off, open the database with sqlite3 \
+                 once instead, which takes back what was half done"
                     .to_owned(),
             ));
         }

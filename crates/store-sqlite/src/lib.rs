@@ -52,6 +52,15 @@ use script::Script;
 use watch::Watch;
 use writer::{Around, Writer};
 
+/// Why a store is of no use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The disk did not keep what was written: the process should end, and what it acknowledged before be looked at anew.
+    Disk,
+    /// Another file is in the place of the one that was opened, or none, and somebody asked for it.
+    Replaced,
+}
+
 /// A SQLite file as a store. Must be opened and used inside a Tokio runtime.
 ///
 /// Dropping it lets the writer finish what is queued, as long as the runtime lives; [`SqliteStore::close`] waits for that.
@@ -101,10 +110,12 @@ impl SqliteStore {
         self.pool.close();
     }
 
-    /// Returns when the disk did not keep what was written. Nothing more is written then: the process should end, and what it
-    /// acknowledged before be looked at anew.
-    pub async fn lost(&self) {
-        self.disk.lost().await;
+    /// Returns when nothing can be read or written any more, until the process is started again.
+    pub async fn lost(&self) -> Lost {
+        tokio::select! {
+            () = self.disk.lost() => Lost::Disk,
+            () = self.connector.replaced() => Lost::Replaced,
+        }
     }
 
     /// How many statements this store has prepared, or found prepared. One that is run for several rows counts once.

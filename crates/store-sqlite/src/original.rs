@@ -12,13 +12,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use docket_core::store::StoreError;
-
 /// What tells a file from all others, whatever they are called.
 type Identity = (u64, u64);
 
 /// The file that was opened.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Original {
     path: PathBuf,
     file: Identity,
@@ -36,11 +34,6 @@ impl Original {
             Ok(about) => identity(&about) == self.file,
             Err(error) => error.kind() != ErrorKind::NotFound,
         }
-    }
-
-    /// Refuses to go on once it has not.
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
-        if self.is_in_place() { Ok(()) } else { Err(StoreError::Replaced) }
     }
 }
 
@@ -93,7 +86,7 @@ mod tests {
         assert!(direct.is_in_place() && !linked.is_in_place(), "the link leads nowhere any more");
         std::fs::hard_link(&database, folder.path().join("aside.db")).expect("set aside");
         std::fs::remove_file(&database).expect("taken away");
-        assert!(matches!(direct.check(), Err(StoreError::Replaced)));
+        assert!(!direct.is_in_place(), "it is nowhere");
         std::fs::write(&database, "one").expect("a file");
         assert!(!direct.is_in_place(), "the same bytes are another file");
     }

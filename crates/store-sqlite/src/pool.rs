@@ -14,13 +14,20 @@ use docket_core::store::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 use crate::error::{Trouble, corrupt, failed, store_error};
 use crate::journal;
 use crate::options::{self, SqliteOptions};
 use crate::original::Original;
 use crate::script::Script;
+
+/// Most links that lead on to each other before one that is taken for a file; the system itself follows no more.
+const LINKS: usize = 40;
+/// How often a database is opened for the first time where it turns into another file meanwhile.
+const FIRST_LOOKS: usize = 3;
+/// How long after the file was not found in its place it is looked for again, before that counts.
+const ASTRAY_PAUSE: Duration = Duration::from_millis(200);
 
 /// What this process has asked of the database.
 #[derive(Debug, Default)]
@@ -48,36 +55,58 @@ pub(crate) struct Connector {
     pub(crate) options: SqliteOptions,
     pub(crate) counters: Counters,
     access: AtomicU8,
-    /// The file itself, from the moment at which there is one.
+    /// The file itself, from the moment at which a connection to it was made.
     original: OnceLock<Original>,
+    /// Where that lies, wherever links to it lie: beside it, SQLite keeps log and journal.
+    place: OnceLock<PathBuf>,
+    /// Somebody found that the file does not lie there any more.
+    astray: Notify,
 }
 
 impl Connector {
     pub(crate) fn new(options: SqliteOptions) -> Self {
         let access = AtomicU8::new(if options.read_only { Access::Read } else { Access::Write } as u8);
-        let connector = Self { options, counters: Counters::default(), access, original: OnceLock::new() };
-        connector.settle();
-        connector
+        Self {
+            options,
+            counters: Counters::default(),
+            access,
+            original: OnceLock::new(),
+            place: OnceLock::new(),
+            astray: Notify::new(),
+        }
     }
 
     /// Whether the file that all connections are to still lies in its place.
     pub(crate) fn is_in_place(&self) -> bool {
-        self.original.get().is_none_or(Original::is_in_place)
+        let is_in_place = self.original.get().is_none_or(Original::is_in_place);
+        if !is_in_place {
+            self.astray.notify_one();
+        }
+        is_in_place
     }
 
     /// Refuses to go on once it does not.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        self.original.get().map_or(Ok(()), Original::check)
+        if self.is_in_place() { Ok(()) } else { Err(StoreError::Replaced) }
     }
 
-    /// Remembers which file it is, once there is one.
-    fn settle(&self) {
-        if self.original.get().is_none()
-            && let Some(file) = Original::of(&self.options.path)
-        {
-            // Whoever was quicker has seen the same one, or its next look tells.
-            let _ = self.original.set(file);
+    /// Returns when somebody found that the file does not lie in its place, and it does not a little later either: what is moved away
+    /// and back at once was not replaced.
+    pub(crate) async fn replaced(&self) {
+        loop {
+            self.astray.notified().await;
+            tokio::time::sleep(ASTRAY_PAUSE).await;
+            if self.original.get().is_some_and(|file| !file.is_in_place()) {
+                return;
+            }
         }
+    }
+
+    /// Remembers which file it is, and where it lies.
+    fn settle(&self, file: Original) {
+        // Whoever was quicker has seen the same one, or its next look tells.
+        let _ = self.place.set(real(&self.options.path));
+        let _ = self.original.set(file);
     }
 
     pub(crate) fn access(&self) -> Access {
@@ -107,9 +136,9 @@ impl Connector {
         self.beside("-wal")
     }
 
-    /// The file that SQLite calls so.
+    /// The file that SQLite calls so: it lies beside the database itself, not beside a link to it.
     pub(crate) fn beside(&self, suffix: &str) -> PathBuf {
-        let mut path = self.options.path.clone().into_os_string();
+        let mut path = self.place.get().cloned().unwrap_or_else(|| real(&self.options.path)).into_os_string();
         path.push(suffix);
         PathBuf::from(path)
     }
@@ -129,12 +158,32 @@ impl Connector {
     fn connect_waiting(self: &Arc<Self>, create: bool, patience: Duration) -> Result<Link, Trouble> {
         self.check().map_err(Trouble::Rows)?;
         journal::check(self).map_err(Trouble::Rows)?;
-        let opened = self.open(create, patience);
-        self.settle();
+        let opened = if self.original.get().is_some() {
+            self.open(create, patience).map_err(Trouble::Sql)
+        } else {
+            self.open_first(create, patience)
+        };
         self.check().map_err(Trouble::Rows)?;
-        let connection = opened.map_err(Trouble::Sql)?;
+        let connection = opened?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(Trouble::Sql)?;
         Ok(Link { connection, connector: Arc::clone(self) })
+    }
+
+    /// The first connection, which says which file all others are to. A file system in layers makes another file of one that is
+    /// opened to be written for the first time; so does whoever puts another in its place just then. The next look tells them apart.
+    fn open_first(&self, create: bool, patience: Duration) -> Result<Connection, Trouble> {
+        let path = &self.options.path;
+        let mut before = Original::of(path);
+        for _ in 0..FIRST_LOOKS {
+            let opened = self.open(create, patience).map_err(Trouble::Sql)?;
+            let Some(now) = Original::of(path) else { break };
+            if before.as_ref().is_none_or(|before| *before == now) {
+                self.settle(now);
+                return Ok(opened);
+            }
+            before = Some(now);
+        }
+        Err(Trouble::Rows(StoreError::Replaced))
     }
 
     /// A connection that does not copy the log into the database when it is closed.
@@ -166,6 +215,16 @@ impl Connector {
         ))?;
         Ok(connection)
     }
+}
+
+/// Where a file lies, or would be made: what links to it lead to, also where nothing is there yet.
+fn real(path: &Path) -> PathBuf {
+    let mut at = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(to) = std::fs::read_link(&at) else { break };
+        at = at.parent().map_or_else(|| to.clone(), |folder| folder.join(&to));
+    }
+    std::fs::canonicalize(&at).unwrap_or(at)
 }
 
 /// The address of a file that nobody changes.

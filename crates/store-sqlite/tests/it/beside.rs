@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use docket_core::model::Item;
 use docket_core::store::{ChangeSet, Filter, Scope, Store, StoreError};
-use docket_store_sqlite::{SqliteStore, verify_backup};
+use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore, verify_backup};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -149,6 +149,39 @@ async fn a_journal_that_cannot_be_the_databases_own_is_refused() {
     let store = SqliteStore::open(fast(&folder)).await.expect("nothing happened to it");
     assert_eq!(count(&store).await, items);
     assert_eq!(store.integrity().await.expect("findings"), Vec::<String>::new());
+}
+
+/// SQLite looks beside the file itself, wherever a link to it lies.
+#[tokio::test]
+async fn a_link_to_a_database_leads_to_what_lies_beside_it() {
+    let (folder, items) = settled().await;
+    let (page, _) = pages(&database(&folder));
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let (link, further) = (elsewhere.path().join("link.db"), elsewhere.path().join("further.db"));
+    std::os::unix::fs::symlink(database(&folder), &link).expect("a link");
+    std::os::unix::fs::symlink("link.db", &further).expect("a link to it");
+    let by = |path: &Path| SqliteOptions::new(path).create(true).durability(Durability::Normal);
+    fs::write(beside(&folder, "-journal"), journal(1, page, None)).expect("a journal");
+    let before = bytes(&folder);
+    for path in [&link, &further] {
+        for options in [by(path), by(path).create(false).read_only(true)] {
+            let refused = SqliteStore::open(options).await.expect_err("it is not its own");
+            assert!(matches!(&refused, StoreError::Unfit(told) if told.contains("-journal")), "{refused:?}");
+            assert_eq!(bytes(&folder), before, "nothing was cut off");
+        }
+    }
+    fs::remove_file(beside(&folder, "-journal")).expect("moved away");
+    // What lies beside the link is nobody's concern.
+    fs::write(elsewhere.path().join("link.db-journal"), journal(1, page, None)).expect("a journal");
+    let store = SqliteStore::open(by(&link)).await.expect("whole");
+    assert_eq!(count(&store).await, items);
+    store.close().await;
+    // One that leads nowhere yet is where the database is made.
+    let (made, to) = (elsewhere.path().join("made.db"), elsewhere.path().join("to.db"));
+    std::os::unix::fs::symlink(&made, &to).expect("a link");
+    fs::write(elsewhere.path().join("made.db-wal"), vec![7_u8; 40_000]).expect("a log");
+    let refused = SqliteStore::open(by(&to)).await.expect_err("a log without its database");
+    assert!(matches!(&refused, StoreError::Unfit(told) if told.contains("-wal")), "{refused:?}");
 }
 
 #[tokio::test]
