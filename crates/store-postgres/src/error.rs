@@ -62,9 +62,9 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     } else if code == code::LOCK_NOT_AVAILABLE || code.starts_with(code::RESOURCES_CLASS) {
         StoreError::Busy(Some(error.into()))
     } else if code == code::NO_PRIVILEGE {
-        // Which one is for the log: whoever called may not be whoever runs this.
-        tracing::error!(error = &error as &dyn std::error::Error, "the database's role lacks a privilege");
-        StoreError::Unfit(format!("its role lacks a privilege, which the log names: {GRANT}"))
+        // Which one, and what to do about it, is for the log: whoever called is not whoever runs this.
+        tracing::error!(error = &error as &dyn std::error::Error, "the database's role lacks a privilege: {GRANT}");
+        StoreError::Unfit("its role lacks a privilege; whoever runs the server finds in its log which one".to_owned())
     } else if code::CORRUPT.contains(&code.as_str()) {
         StoreError::Corrupt(Some(error.into()))
     } else {

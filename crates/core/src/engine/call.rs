@@ -179,7 +179,8 @@ impl Call {
     pub(crate) fn digest<C: Serialize>(&self, command: &'static str, asked: &C) -> [u8; 32] {
         match self.called.as_deref() {
             Some(Called { tool: Some(_), beside, .. }) => digest(&(command, beside, asked)),
-            Some(Called { tool: None, .. }) | None => digest(asked),
+            Some(Called { tool: None, beside: Some(beside), .. }) => digest(&(beside, asked)),
+            Some(Called { tool: None, beside: None, .. }) | None => digest(asked),
         }
     }
 }
@@ -220,6 +221,8 @@ mod tests {
         assert_ne!(tool.digest("create", &1), tool.digest("remove", &1), "with another command it is another request");
         assert_ne!(tool.digest("create", &1), tool.digest("create", &2));
         assert_ne!(tool.digest("create", &1), tool.clone().beside(&2).digest("create", &1), "nor with more beside it");
+        assert_ne!(call.digest("create", &1), call.clone().beside(&2).digest("create", &1), "whatever it is called by");
+        assert_ne!(call.clone().beside(&3).digest("create", &1), call.clone().beside(&2).digest("create", &1));
         let further = [of(&tool.clone().part("releases"), "claim"), of(&call.part("releases"), "claim")];
         assert_eq!(further, ["docket/plan releases", "claim releases"]);
     }

@@ -14,7 +14,9 @@ use crate::store::{Around, EventFilter, ProjectRef};
 /// How many moves are looked at in one step.
 const STEP: usize = 1_000;
 /// How many moves are looked back at, at the most.
-const LOOKED_AT: usize = 10_000;
+const LOOKED_AT: usize = 3_000;
+/// How many finished items are compared, at the most: a call is a handful of reads, however much was finished.
+const COMPARED: usize = 5 * limits::BATCH;
 /// A sample that is large enough: no more is looked for.
 const SAMPLE: usize = 200;
 
@@ -68,15 +70,22 @@ impl Engine {
             let is_last = page.len() < STEP;
             moves.extend(page);
             let took = took(&moves);
-            let new: Vec<ItemId> = took.keys().filter(|id| !known.contains_key(id)).copied().collect();
+            let enough = |known: &BTreeMap<ItemId, Option<Item>>| {
+                known.len() >= COMPARED || known.values().flatten().count() >= SAMPLE
+            };
+            // Those that were made last first: as like as not they were finished last, too.
+            let new: Vec<ItemId> = took.keys().rev().filter(|id| !known.contains_key(id)).copied().collect();
             for ids in new.chunks(limits::BATCH) {
+                if enough(&known) {
+                    break;
+                }
                 let named: Vec<ItemRef> = ids.iter().copied().map(ItemRef::Id).collect();
                 let mut seen = self.show(&ProjectRef::Any, &named, Around::default()).await?;
                 known.extend(ids.iter().map(|id| (*id, seen.items.remove(id).filter(like))));
             }
-            let alike: Vec<(&Item, i64)> =
-                took.iter().filter_map(|(id, time)| Some((known.get(id)?.as_ref()?, *time))).collect();
-            if is_last || alike.len() >= SAMPLE || moves.len() >= LOOKED_AT {
+            if is_last || enough(&known) || moves.len() >= LOOKED_AT {
+                let alike: Vec<(&Item, i64)> =
+                    took.iter().filter_map(|(id, time)| Some((known.get(id)?.as_ref()?, *time))).collect();
                 return Ok(Estimate::of(&alike));
             }
         }

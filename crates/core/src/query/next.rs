@@ -11,6 +11,7 @@ use crate::model::{Item, ItemId, ItemRef, Name, Priority, ProjectId, Role, Tag, 
 use crate::query::cursor::{open, seal};
 use crate::readiness::{pool, suits};
 use crate::store::{Candidates, ProjectRef, Scope, Slice};
+use crate::workflow::RankBy;
 
 /// What work is asked for.
 #[derive(Clone, Debug, Serialize)]
@@ -90,6 +91,9 @@ impl Engine {
             parent = query.parent.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
             under = query.under.as_ref().map(|item| seen.resolve(item)).transpose()?.map(|item| item.id);
         }
+        if let Some(page) = self.urgent_by_rank(query).await? {
+            return Ok(page);
+        }
         let mut page = ReadyPage::default();
         for round in 0..limits::LOOK_ROUNDS {
             // What does not suit the agent takes nobody's place; the further it goes, the more is looked at once, so that it
@@ -119,6 +123,29 @@ impl Engine {
             }
         }
         Ok(page)
+    }
+}
+
+impl Engine {
+    /// The most urgent work of a project whose workflow goes by urgency alone: it lies in that order in its index, and no more of it is
+    /// looked at than is shown. None where it goes by anything else, for then all that is ready has to be put in order.
+    async fn urgent_by_rank(&self, query: &NextQuery) -> Result<Option<ReadyPage>, Error> {
+        let Some(least) = query.urgent else { return Ok(None) };
+        let is_whole = query.parent.is_none() && query.under.is_none() && query.project != ProjectRef::Any;
+        if !is_whole || query.agent.is_some() {
+            return Ok(None);
+        }
+        let by_rank = NextQuery { urgent: None, ..query.clone() };
+        let seen = self.view(&by_rank.scope(None, None, None, query.limit)).await?;
+        if seen.projects.values().any(|project| project.workflow.ranking != [RankBy::Priority]) {
+            return Ok(None);
+        }
+        let ready = seen.candidates.rows.iter().filter_map(|id| seen.items.get(id)).take(query.limit);
+        let urgent: Vec<&Item> = ready.take_while(|item| item.priority <= least).collect();
+        let shown = urgent.iter().filter(|item| query.shows(item, &seen));
+        let items =
+            shown.map(|item| Ready { is_claimed: item.live_claim(seen.now).is_some(), item: Item::clone(item) });
+        Ok(Some(ReadyPage { now: seen.now, items: items.collect(), next: None, looked_at: urgent.len() }))
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Gate, Reason};
-use crate::graph::{Waits, cycle_error};
+use crate::graph::{Waits, Ways, cycle_error};
 use crate::limits;
 use crate::model::{
     Brief, Check, Comment, Edge, EdgeKind, Entry, EntryLink, Item, ItemId, ItemRef, Link, Note, Project, ProjectId,
@@ -257,7 +257,33 @@ impl Import {
             }
         }
         self.check_contracts(&by_id)?;
+        self.check_ways(projects, &by_id)?;
         self.check_waits(projects, &by_id)
+    }
+
+    /// The same refusal of rings as for edges made one at a time. They are told by their keys: whoever reads it looks into a file.
+    fn check_ways(
+        &self,
+        projects: &BTreeMap<ProjectId, Project>,
+        by_id: &BTreeMap<ItemId, &Item>,
+    ) -> Result<(), Error> {
+        let mut ways = Ways::default();
+        for edge in &self.edges {
+            ways.add(edge);
+        }
+        let Some(ring) = ways.find_ring() else { return Ok(()) };
+        let key = |id: &ItemId| {
+            let item = by_id.get(id);
+            let key = item.and_then(|item| Some(projects.get(&item.project)?.key(item.number).to_string()));
+            key.unwrap_or_else(|| id.to_string())
+        };
+        let shown: Vec<String> = ring.iter().take(limits::CYCLE_SHOWN).map(key).collect();
+        let message = format!(
+            "items of the file give way to each other, as duplicates or superseded, and none of them would be handed out: {}; \
+             take one of the edges between them out, in the file or before the export",
+            shown.join(" → ")
+        );
+        Err(Error::validation(Reason::Cycle, message))
     }
 
     /// The same refusal of cycles as for edges made one at a time.
