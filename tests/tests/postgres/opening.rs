@@ -143,9 +143,10 @@ async fn two_schemas_of_one_database_do_not_hold_up_each_others_events() {
     let other = format!("{url}{}options[search_path]=other", if url.contains('?') { '&' } else { '?' });
     open(&other, true).await.expect("a schema of its own").close().await;
     database.run(&format!("SELECT setval('events_seq', 603); {}", event("603")));
+    let taken = "BEGIN; SELECT docket_announce(); SELECT nextval('events_seq'); SELECT pg_sleep(2); COMMIT";
     let busy = tokio::spawn({
         let other = other.clone();
-        async move { testing::run(&other, "BEGIN; SELECT docket_announce(); SELECT pg_sleep(2); COMMIT").await }
+        async move { testing::run(&other, taken).await }
     });
     let is_settled = "SELECT settled::text FROM docket_head()";
     while testing::ask(&other, is_settled).await.expect("an answer") == "true" {
@@ -307,7 +308,10 @@ fn a_privilege_that_is_taken_away_later_is_said_for_good() {
     let error = refused.error(503);
     assert_eq!((&error["kind"], &error["reason"]), (&json!("permanent"), &json!("not_configured")), "{error}");
     let said = error["message"].as_str().expect("a message");
-    assert!(said.contains("GRANT") && !said.contains(&role) && !said.contains("comments"), "{said}");
+    assert!(said.contains("log"), "{said}");
+    for told in ["GRANT", "schema", "comments", role.as_str()] {
+        assert!(!said.contains(told), "what an operator does about it is for the log: {said}");
+    }
     let out = command_on(&database.url_for(&role), folder.path()).args(["comment", &item, "words"]).output();
     assert_eq!(out.expect("it runs").status.code(), Some(3), "a command does not even begin");
     database.run(&format!("GRANT INSERT ON comments TO {role}"));

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use docket_core::model::Item;
 use docket_core::store::{ChangeSet, Filter, Scope, Store, StoreError};
-use docket_store_sqlite::{Durability, SqliteOptions, SqliteStore, verify_backup};
+use docket_store_sqlite::{Durability, Lost, SqliteOptions, SqliteStore, verify_backup};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -182,6 +183,27 @@ async fn a_link_to_a_database_leads_to_what_lies_beside_it() {
     fs::write(elsewhere.path().join("made.db-wal"), vec![7_u8; 40_000]).expect("a log");
     let refused = SqliteStore::open(by(&to)).await.expect_err("a log without its database");
     assert!(matches!(&refused, StoreError::Unfit(told) if told.contains("-wal")), "{refused:?}");
+}
+
+/// Whoever serves it ends then: until it is started again it is of no use to anybody.
+#[tokio::test]
+async fn a_database_that_was_replaced_is_lost_and_one_that_was_moved_away_and_back_is_not() {
+    let bench = Bench::new().await;
+    bench.put_items(&numbered(&bench, 1..=3)).await;
+    let store = std::sync::Arc::clone(&bench.store);
+    let mut lost = tokio::spawn(async move { store.lost().await });
+    let (place, aside) = (database(&bench.folder), bench.folder.path().join("aside.db"));
+    fs::rename(&place, &aside).expect("moved away");
+    let refused = bench.store.find(&Filter::default()).await.expect_err("it is not there");
+    assert!(matches!(refused, StoreError::Replaced), "{refused:?}");
+    fs::rename(&aside, &place).expect("moved back");
+    let early = tokio::time::timeout(Duration::from_millis(600), &mut lost).await;
+    assert!(early.is_err(), "it is there again");
+    assert_eq!(count(&bench.store).await, 3);
+    fs::rename(&place, &aside).expect("moved away");
+    bench.store.find(&Filter::default()).await.expect_err("it is not there");
+    let lost = tokio::time::timeout(Duration::from_secs(10), lost).await.expect("soon").expect("no panic");
+    assert_eq!(lost, Lost::Replaced);
 }
 
 #[tokio::test]
