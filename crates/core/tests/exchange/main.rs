@@ -3,6 +3,7 @@
 //!
 //! Planted bug it catches: items brought before their briefs and questions are known have another place and another inbox.
 
+mod before;
 mod knowledge;
 mod sessions;
 
@@ -11,11 +12,9 @@ use docket_core::command::{
     Advance, Ask, BriefText, Change, Create, EndQuestion, MoveRequest, NewCriterion, NewItem, NewLink, Parent, Proof,
     Remark, SetBrief, SetProject, Verify,
 };
-use docket_core::model::{
-    Authority, CriterionId, EdgeId, Inbox, ItemId, QuestionState, Role, Slug, Text, Trigger, Url,
-};
+use docket_core::model::{Authority, CriterionId, Inbox, ItemId, QuestionState, Role, Slug, Text, Trigger, Url};
 use docket_core::testing::{World, name, title};
-use docket_core::workflow::{ChecksWhen, Schemas, Target, Workflow};
+use docket_core::workflow::{Schemas, Target, Workflow};
 use serde_json::{Value, json};
 
 fn text(words: &str) -> Text {
@@ -232,45 +231,6 @@ fn the_first_form_is_still_read_and_a_later_one_is_not() {
         let (line, error) = World::empty().import(&rows).expect_err("another form");
         assert_eq!((line, error.reason), (Some(1), Reason::BadValue), "{version}");
     }
-}
-
-/// What the row meant that an export of before was made of, the export means: it says nothing of a switch that came later.
-#[test]
-fn an_export_of_before_comes_in_as_this_version_means_it() {
-    let mut world = World::new(Workflow::cairn(), Schemas::default());
-    create(&mut world, NewItem::titled(title("x")));
-    let mut rows = world.export();
-    let at = first(&rows, "project");
-    rows[at]["project"]["workflow"].as_object_mut().expect("an object").remove("checksWhen");
-    let mut copy = World::empty();
-    copy.import(&rows).expect("an import");
-    assert_eq!(copy.projects.values().next().expect("a project").workflow, Workflow::cairn());
-    rows[at]["project"]["workflow"]["checksWhen"] = json!("success");
-    let mut copy = World::empty();
-    copy.import(&rows).expect("an import");
-    let asked = Workflow { checks_when: ChecksWhen::Success, ..Workflow::cairn() };
-    assert_eq!(copy.projects.values().next().expect("a project").workflow, asked, "what was asked for");
-}
-
-/// Older programs let items give way to each other in a ring; none of them would ever be handed out.
-#[test]
-fn items_that_all_give_way_to_each_other_are_refused_by_their_keys() {
-    let (world, [one, _, two, _]) = scene();
-    let edge = |id: u128, from: ItemId, to: ItemId| {
-        let id = EdgeId::from_uuid(uuid::Uuid::from_u128(id));
-        json!({ "edge": { "id": id, "kind": "duplicate-of", "from": from, "to": to, "createdAt": 1 } })
-    };
-    let mut rows = world.export();
-    rows.push(edge(1, one, two));
-    let mut sound = World::empty();
-    let taken = sound.import(&rows);
-    assert!(taken.is_ok(), "one way: {taken:?}");
-    rows.push(edge(2, two, one));
-    let mut copy = World::empty();
-    let (_, error) = copy.import(&rows).expect_err("a ring");
-    assert_eq!(error.reason, Reason::Cycle);
-    assert!(error.message.contains("T-1") && error.message.contains("T-3"), "{}", error.message);
-    assert!(copy.items.is_empty() && copy.events.is_empty());
 }
 
 /// The place of the first row of a kind.
