@@ -33,7 +33,7 @@ fn items_that_all_give_way_to_each_other_are_refused_by_their_keys() {
     let (world, [one, _, two, _]) = scene();
     let edge = |id: u128, from: ItemId, to: ItemId| {
         let id = EdgeId::from_uuid(uuid::Uuid::from_u128(id));
-        json!({ "edge": { "id": id, "kind": "duplicate-of", "from": from, "to": to, "createdAt": 1 } })
+        json!({ "edge": { "id": id, "kind": "duplicate-of", "from": from, "to": to, "createdAt": "2026-01-01T00:00:00.000Z" } })
     };
     let mut rows = world.export();
     rows.push(edge(1, one, two));
