@@ -46,7 +46,7 @@ const OPERATIONS: &[(&str, Operation)] =
 /// Fields that a new item has wherever it is made.
 pub(super) fn item_fields() -> Value {
     json!({
-        "title": short_text(TITLE_CHARS, "at most 1,024 bytes"),
+        "title": short_text(TITLE_CHARS, "to 1,024 bytes"),
         "description": text(""),
         "summary": short_text(SUMMARY_CHARS, ""),
         "priority": word(&["high", "medium", "low"], ""),

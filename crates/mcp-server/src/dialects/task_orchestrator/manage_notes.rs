@@ -34,7 +34,7 @@ const OPERATIONS: &[(&str, Operation)] = &[("upsert", Operation::Upsert), ("dele
 pub(super) fn tool() -> Tool {
     let note = json!({
         "itemId": text(""),
-        "key": short_text(NOTE_KEY_CHARS, "at most 255 bytes"),
+        "key": short_text(NOTE_KEY_CHARS, "to 255 bytes"),
         "role": word(&["queue", "work", "review"], "the phase it belongs to"),
         "body": text(""),
         "actor": schema::actor(""),

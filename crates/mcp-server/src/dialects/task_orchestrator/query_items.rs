@@ -99,7 +99,7 @@ pub(super) fn tool() -> Tool {
     let output = json!({
         "id": schema::word_out(), "key": schema::word_out(), "title": schema::word_out(), "role": schema::word_out(),
         "items": rows(), "total": count(), "returned": count(), "limit": count(), "offset": count(),
-        "item": shape(), "childCounts": shape(), "children": rows(), "truncated": flag("more were not shown"),
+        "item": shape(), "childCounts": shape(), "children": rows(), "truncated": flag(""),
     });
     let about = "Read work items: get one in full, search with filters and pages (short rows), or overview of the roots or of one \
                  item with child counts by role.";
