@@ -75,6 +75,8 @@ pub const LEASE_SLACK: u32 = 10;
 pub const SESSIONS_LOOKED_AT: usize = 2_000;
 /// Most tags, traits, path globs, resources or capabilities on one item.
 pub const TAGS: usize = 50;
+/// Most different words that a list of items is searched by.
+pub const SEARCH_WORDS: usize = 16;
 /// Most edges that touch one item: a move looks at all of them.
 pub const EDGES: usize = 10_000;
 /// Most entries of one batch: items, notes, edges, moves, claims.

@@ -8,7 +8,7 @@ use unicode_normalization::char::is_combining_mark;
 use crate::limits;
 use crate::model::{Entry, Item, Tag};
 
-/// Most words of one question.
+/// Most words of one question about knowledge, where each only adds to what is found.
 const TERMS: usize = 16;
 /// Longest word kept; the rest of a longer one is cut off on both sides of the comparison.
 const TERM_CHARS: usize = 64;
@@ -23,9 +23,11 @@ pub fn filed(item: &Item) -> String {
     fold(&format!("{} {}", item.title, item.summary))
 }
 
-/// A question as words that must each begin a word of the text. Empty when nothing can be searched for.
+/// A question as words that must each begin a word of the text, each once. Empty when nothing can be searched for. None is
+/// left out: without it more would be found than was asked for.
 pub fn terms(question: &str) -> Vec<String> {
-    words(question).take(TERMS).collect()
+    let mut seen = BTreeSet::new();
+    words(question).filter(|word| seen.insert(word.clone())).collect()
 }
 
 /// The words that an entry of the knowledge is found by, each once, and whether it is in the title or among the tags.
@@ -119,6 +121,9 @@ mod tests {
         assert_eq!(fold("Σίσυφος"), fold("ΣΊΣΥΦΟΣ"));
         assert_eq!(terms("  \"); DROP TABLE "), ["drop", "table"]);
         assert!(terms("***").is_empty());
+        assert_eq!(terms("Jwt jwt JWT handler"), ["jwt", "handler"]);
+        let many: Vec<String> = (0..40).map(|number| format!("word{number}")).collect();
+        assert_eq!(terms(&many.join(" ")), many, "none is left out");
     }
 
     #[test]

@@ -57,6 +57,11 @@ impl Fields {
         Err(Error::validation(Reason::BadValue, message).at(field))
     }
 
+    /// Takes out every `null`, where that is to count as absent.
+    pub(crate) fn forget_nulls(&mut self) {
+        self.map.retain(|_, value| !value.is_null());
+    }
+
     /// Whether a field is there at all, `null` included.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.map.contains_key(name)
@@ -191,10 +196,10 @@ impl Fields {
         }
     }
 
-    /// A whole number.
+    /// A whole number, however it is written: to JSON Schema `5.0` is an integer.
     pub(crate) fn whole(&mut self, name: &str) -> Result<Option<i64>, Error> {
         let Some(value) = self.value(name) else { return Ok(None) };
-        value.as_i64().map(Some).ok_or_else(|| wrong_type(&self.at(name), "an integer", &value))
+        whole_of(&value).map(Some).ok_or_else(|| wrong_type(&self.at(name), "an integer", &value))
     }
 
     /// A list.
@@ -283,12 +288,22 @@ impl Fields {
     }
 }
 
+/// A number without a fraction that is not too large.
+fn whole_of(value: &Value) -> Option<i64> {
+    // Beyond this a number with a point no longer tells itself from its neighbours.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let with_point = || value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() <= EXACT);
+    value.as_i64().or_else(|| format!("{:.0}", with_point()?).parse().ok())
+}
+
 /// The refusal of a value of the wrong type.
 pub(crate) fn wrong_type(field: &str, wanted: &str, found: &Value) -> Error {
     let found = match found {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
-        Value::Number(number) if number.is_f64() => "a number with a fraction",
+        Value::Number(number) if number.as_f64().is_some_and(|number| number.fract() != 0.0) => {
+            "a number with a fraction"
+        }
         Value::Number(_) => "a number",
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
@@ -317,6 +332,13 @@ mod tests {
         let mut read = fields(json!({"n": "5", "half": 0.5, "list": "[1]", "flag": "TRUE", "no": "yes", "blank": " "}));
         assert_eq!(read.whole("n").expect_err("text").message, "items[2].n must be an integer, not a string");
         assert!(read.whole("half").expect_err("fraction").message.ends_with("not a number with a fraction"));
+        let mut whole = fields(json!({ "point": 5.0, "less": -0.0, "power": 2e2, "vast": 1e30, "large": u64::MAX }));
+        for (name, number) in [("point", 5), ("less", 0), ("power", 200)] {
+            assert_eq!(whole.whole(name), Ok(Some(number)), "{name}");
+        }
+        for name in ["vast", "large"] {
+            assert!(whole.whole(name).expect_err("too large").message.ends_with("an integer, not a number"), "{name}");
+        }
         assert!(read.list("list").expect_err("text").message.contains("native JSON array"));
         assert_eq!(read.flag("flag"), Ok(Some(true)));
         assert!(read.flag("no").is_err());

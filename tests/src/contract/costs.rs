@@ -51,7 +51,7 @@ impl Teller<'_> {
         let put = PutNotes { project: self.any(), notes, atomic: true };
         let written = self.run(put).await;
         let ids = written.notes.into_iter().flatten().map(|note| note.id).collect();
-        self.run(RemoveNotes { project: self.any(), ids, of: None, fence: None }).await;
+        self.run(RemoveNotes { project: self.any(), ids, of: None, missing_ok: false, fence: None }).await;
         let edges = children.windows(2).map(|pair| EdgeSpec { kind: EdgeKind::Blocks, ..relates(pair[0], pair[1]) });
         let edges = edges.collect();
         self.run(Link { project: self.any(), edges, holding: None }).await;

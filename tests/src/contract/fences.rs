@@ -68,6 +68,7 @@ pub async fn a_write_around_an_item_needs_its_fence_of_now(bench: Bench) {
         project: ProjectRef::Any,
         ids: vec![],
         of: Some((held.id.into(), None)),
+        missing_ok: false,
         fence: Some(fence),
     };
     let close = |fence| CloseTree {

@@ -117,7 +117,7 @@ async fn story(bench: &Bench, slug: &str, size: usize) -> BTreeMap<&'static str,
             shown.entries.iter().map(|entry| entry.children.len()).sum()
         })
         .await;
-        r.read("overview of one", all, engine.overview_of(&project, &root), |entry| entry.children.len()).await;
+        r.read("overview of one", all, engine.overview_of(&project, &root, 200), |entry| entry.children.len()).await;
         r.read("tallies", size, engine.tallies(roots.clone()), BTreeMap::len).await;
         r.read("health", size * 2, engine.health(&project), |health| health.active.len() + health.blocked.len()).await;
         r.read("resume", size, engine.resume(&project, since, 200), |resume| resume.active.len()).await;

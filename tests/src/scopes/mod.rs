@@ -231,7 +231,7 @@ async fn reads(engine: &Engine, names: &Names) -> Vec<(&'static str, String)> {
         ("why of all", said_of(&engine.why_open(project, 50, None).await.map(|page| page.items))),
         ("blocked", said_of(&engine.blocked(project, Some(item), 9, None).await.map(|page| page.items))),
         ("blocked of all", said_of(&engine.blocked(project, None, 9, None).await.map(|page| page.items))),
-        ("overview of one", said_of(&engine.overview_of(project, item).await)),
+        ("overview of one", said_of(&engine.overview_of(project, item, 200).await)),
         ("overview", said_of(&engine.overview(project, 50, true).await)),
         ("health", said_of(&engine.health(project).await.map(|health| (health.active, health.blocked, health.claims)))),
         ("resume", said_of(&engine.resume(project, beginning, 50).await.map(|found| found.transitions))),
@@ -303,8 +303,14 @@ async fn writes(engine: &Engine, names: &Names, stage: &Stage) -> Vec<(&'static 
     let moved = Patch { parent: docket_core::command::Change::Set(item.clone()), ..Patch::of(own.clone()) };
     let edit = |patch| Edit { project: any.clone(), patches: vec![patch], atomic: true };
     let create_here = Create { project: project.clone(), ..create(stage.mine.project.id, "new", None) };
-    let remove_note = RemoveNotes { project: any.clone(), ids: vec![*note], of: None, fence: None };
-    let remove_notes = RemoveNotes { project: any.clone(), ids: vec![], of: Some((item.clone(), None)), fence: None };
+    let remove_note = RemoveNotes { project: any.clone(), ids: vec![*note], of: None, missing_ok: false, fence: None };
+    let remove_notes = RemoveNotes {
+        project: any.clone(),
+        ids: vec![],
+        of: Some((item.clone(), None)),
+        missing_ok: false,
+        fence: None,
+    };
     let close = CloseTree { project: any.clone(), what: What::Beneath(item.clone()), cancel: false, fence: None };
     let unlink = Unlink::Of { project: any.clone(), item: item.clone(), kind: None };
     let between =

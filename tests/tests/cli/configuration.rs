@@ -55,6 +55,31 @@ fn a_server_applies_them_at_its_start() {
 }
 
 #[test]
+fn a_misspelt_trait_stops_the_start() {
+    let desk = Desk::bare();
+    desk.write(
+        ".taskorchestrator/config.yaml",
+        "default_traits: [needs-securty-review]\ntraits:\n  needs-security-review: {notes: [{key: k, role: review}]}\n",
+    );
+    let said = desk.fails(3, &["--db", "new.db", "mcp", "--surface", "task-orchestrator"]);
+    assert!(said.contains("config.yaml:1:") && said.contains("did you mean \"needs-security-review\""), "{said}");
+}
+
+#[test]
+fn a_verifier_that_cannot_work_leaves_no_database_behind() {
+    let desk = Desk::bare();
+    desk.write(
+        ".taskorchestrator/config.yaml",
+        "actor_authentication: {verifier: {type: jwks, jwks_path: missing.json}}\n",
+    );
+    for verb in [&["mcp"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+        let said = desk.fails(3, &[&["--db", "new.db"][..], verb].concat());
+        assert!(said.contains("cannot be verified") && !said.contains("made a new database"), "{said}");
+        assert!(!desk.file("new.db").exists(), "{verb:?}");
+    }
+}
+
+#[test]
 fn a_server_that_asks_for_actors_refuses_moves_without_one() {
     let desk = Desk::new();
     let item = desk.add(&["One"]);

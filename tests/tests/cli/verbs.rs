@@ -250,6 +250,9 @@ fn edges_are_made_in_every_kind_and_removed() {
 
     let cycle = desk.error(2, &["link", key(2), "blocks", key(0)]);
     assert_eq!(cycle["reason"], json!("cycle"), "{cycle}");
+    let said = cycle["message"].as_str().expect("a message");
+    assert!(said.contains("W-1 → ") && said.contains("W-3"), "a cycle is told by keys: {said}");
+    assert!(!said.contains(desk.field(key(0), "id").as_str().expect("an id")), "{said}");
     assert_eq!(desk.error(2, &["link", key(0), "blocks", key(0)])["reason"], json!("self_edge"));
     assert_eq!(desk.error(5, &["link", key(0), "blocks", key(1)])["reason"], json!("duplicate"));
     desk.ok(&["unlink", key(1), key(0), "--kind", "blocks"]);

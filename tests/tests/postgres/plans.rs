@@ -185,7 +185,7 @@ async fn ask(what: &str, engine: &Engine, project: ProjectId, ids: &[ItemId]) ->
         }
         "why" => engine.why(&here, &item).await.map(drop),
         "overview" => engine.overview(&here, 50, true).await.map(drop),
-        "overview of one" => engine.overview_of(&here, &ItemRef::Id(ids[6])).await.map(drop),
+        "overview of one" => engine.overview_of(&here, &ItemRef::Id(ids[6]), 200).await.map(drop),
         "dependencies" => engine.dependencies(&here, &item, true).await.map(drop),
         "health" => engine.health(&here).await.map(drop),
         "head" => engine.head().await.map(drop),

@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 
 use crate::fleet::{Fleet, Place, actor, must_fail_with, request, soak};
 
+/// How many sorts of requests there are: every writing tool, with every operation that it has.
+const SORTS: usize = 11;
 const PROCESSES: usize = 4;
 /// Servers over HTTP.
 const REPLICAS: usize = 2;
@@ -23,6 +25,7 @@ const REPLICAS: usize = 2;
 fn experiment(place: Place, processes: usize, requests: u64) {
     let place = Arc::new(place);
     let items = Arc::new(place.items(usize::try_from(requests).expect("few")));
+    make_what_goes(&place, &items);
     let fleet = Fleet::new(&place, processes);
     let answers: Arc<Mutex<BTreeMap<u64, Vec<Value>>>> = Arc::default();
     let torment = std::thread::spawn({
@@ -83,14 +86,33 @@ fn experiment(place: Place, processes: usize, requests: u64) {
     check_effects(&place.check(), &items);
 }
 
-/// A request of one of six sorts; the same for the same number, in every process and at any time. It is about an item that no
+/// What the requests that remove something find there.
+fn make_what_goes(place: &Place, items: &[String]) {
+    let server = place.server();
+    for (at, item) in items.iter().enumerate() {
+        let next = &items[(at + 1) % items.len()];
+        match at % SORTS {
+            9 => {
+                let note = json!([{ "itemId": item, "key": "log", "role": "work" }]);
+                server.ok("manage_notes", json!({ "operation": "upsert", "notes": note }));
+            }
+            10 => {
+                let edge = json!([{ "fromItemId": item, "toItemId": next, "type": "RELATES_TO" }]);
+                server.ok("manage_dependencies", json!({ "operation": "create", "dependencies": edge }));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A request of one of the sorts; the same for the same number, in every process and at any time. It is about an item that no
 /// other request is about.
 fn sent_as(number: u64, items: &[String]) -> (&'static str, Value) {
     let id = uuid::Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 + u128::from(number)).to_string();
     let at = usize::try_from(number).expect("few");
     let (item, next) = (&items[at], &items[(at + 1) % items.len()]);
     let by = actor(&format!("agent-{number}"));
-    match number % 6 {
+    match at % SORTS {
         0 => {
             let new = json!([{ "title": format!("request {number}") }]);
             ("manage_items", json!({ "operation": "create", "items": new, "requestId": id, "actor": by }))
@@ -116,21 +138,42 @@ fn sent_as(number: u64, items: &[String]) -> (&'static str, Value) {
                 json!({ "operation": "create", "dependencies": edge, "requestId": id, "actor": by }),
             )
         }
-        _ => ("claim_item", json!({ "claims": [{ "itemId": item }], "requestId": id, "actor": by })),
+        5 => ("claim_item", json!({ "claims": [{ "itemId": item }], "requestId": id, "actor": by })),
+        6 => ("complete_tree", json!({ "itemIds": [item], "requestId": id, "actor": by })),
+        7 => {
+            let change = json!([{ "id": item, "title": format!("changed by {number}") }]);
+            ("manage_items", json!({ "operation": "update", "items": change, "requestId": id, "actor": by }))
+        }
+        8 => ("manage_items", json!({ "operation": "delete", "ids": [item], "requestId": id, "actor": by })),
+        9 => ("manage_notes", json!({ "operation": "delete", "itemId": item, "requestId": id, "actor": by })),
+        _ => {
+            let ends =
+                json!({ "operation": "delete", "fromItemId": item, "toItemId": next, "requestId": id, "actor": by });
+            ("manage_dependencies", ends)
+        }
     }
 }
 
 /// Every request has been carried out once: as often as that, and no oftener, it is in the record.
 fn check_effects(world: &World, items: &[String]) {
-    let sorts = |sort: usize| items.len().saturating_sub(sort).div_ceil(6);
+    let sorts = |sort: usize| items.len().saturating_sub(sort).div_ceil(SORTS);
     assert_eq!(
         world.items.len(),
-        items.len() + sorts(0) + 2 * sorts(1),
-        "as many items as there were, and as requests made"
+        items.len() + sorts(0) + 2 * sorts(1) - sorts(8),
+        "as many items as there were, and as requests made, without those that requests removed"
     );
-    for (sort, verb) in [(2, Verb::Noted), (3, Verb::Moved), (4, Verb::Linked), (5, Verb::Claimed)] {
+    for (wanted, verb) in [
+        (sorts(2) + sorts(9), Verb::Noted),
+        (sorts(3) + sorts(6), Verb::Moved),
+        (sorts(4) + sorts(10), Verb::Linked),
+        (sorts(5), Verb::Claimed),
+        (sorts(7), Verb::Edited),
+        (sorts(8), Verb::Removed),
+        (sorts(9), Verb::NoteRemoved),
+        (sorts(10), Verb::Unlinked),
+    ] {
         let done = world.events.iter().filter(|event| event.verb == verb).count();
-        assert_eq!(done, sorts(sort), "as many events {verb:?} as requests for them");
+        assert_eq!(done, wanted, "as many events {verb:?} as requests for them");
     }
 }
 

@@ -43,7 +43,9 @@ fn writes(ids: &[String]) -> Vec<(&'static str, Value)> {
             named(7, json!({ "root": { "title": "root" }, "children": [{ "ref": "c", "title": "child" }] })),
         ),
         ("manage_notes", named(8, json!({ "operation": "delete", "itemId": a }))),
-        ("manage_items", named(9, json!({ "operation": "delete", "ids": [b] }))),
+        ("manage_dependencies", named(9, json!({ "operation": "delete", "fromItemId": a, "toItemId": b }))),
+        ("complete_tree", named(10, json!({ "itemIds": [b] }))),
+        ("manage_items", named(11, json!({ "operation": "delete", "ids": [b] }))),
     ]
 }
 

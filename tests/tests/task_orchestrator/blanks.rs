@@ -27,6 +27,7 @@ fn a_blank_narrows_no_search_to_everything() {
         refused(
             &world,
             [
+                search("query"),
                 search("parentId"),
                 search("role"),
                 search("priority"),

@@ -140,6 +140,8 @@ fn a_session_resumes_with_what_moved_meanwhile() {
         assert_eq!(answer["recentTransitions"].as_array().map(Vec::len), Some(count), "limit {limit}");
     }
     assert_eq!(world.err("get_context", json!({ "since": "2026-01-01" }))["field"], "since");
+    let error = world.err("get_context", json!({ "since": "2999-01-01T00:00:00Z" }));
+    assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION_ERROR"), &json!("since")), "still to come");
 }
 
 #[test]

@@ -87,6 +87,17 @@ fn the_same_id_for_another_request_is_a_conflict() {
 }
 
 #[test]
+fn a_uuid_is_the_same_id_however_it_is_written() {
+    let world = World::new();
+    let request = fresh();
+    let first = world.ok("manage_items", creating(&request));
+    for spelling in [request.to_uppercase(), format!("  {request}\n"), request.replace('-', "")] {
+        assert_eq!(world.ok("manage_items", creating(&spelling)), first, "{spelling:?}");
+    }
+    assert_eq!(items(&world), 1);
+}
+
+#[test]
 fn an_id_belongs_to_the_actor_who_uses_it() {
     let world = World::new();
     let request = fresh();

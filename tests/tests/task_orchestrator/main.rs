@@ -5,6 +5,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "arguments are made on the spot, for the call alone")]
 
 mod actors;
+mod belonging;
 mod blanks;
 mod claims;
 mod closing;
@@ -19,6 +20,7 @@ mod keys;
 mod limits;
 mod next;
 mod notes;
+mod official;
 mod overview;
 mod protocol;
 mod search;

@@ -80,12 +80,19 @@ fn whoever_writes_is_remembered() {
         json!([{ "itemId": id, "key": "a", "role": "queue", "body": "x", "actor": actor }, { "itemId": id, "key": "b", "role": "queue", "body": "y" }]),
     );
     let verification = json!({ "status": "unchecked", "verifier": "noop" });
-    assert_eq!((&answer["notes"][0]["actor"], &answer["notes"][0]["verification"]), (&actor, &verification));
+    // Whoever reads it could send the proof as their own.
+    let told = json!({ "id": "sub-1", "kind": "subagent", "parent": "orch-1" });
+    assert_eq!((&answer["notes"][0]["actor"], &answer["notes"][0]["verification"]), (&told, &verification));
     assert!(answer["notes"][1].get("actor").is_none());
     let anonymous = world.ok("query_notes", json!({ "operation": "get", "id": answer["notes"][1]["id"] }));
     assert!(anonymous.get("actor").is_none(), "the actor of one note is not lent to another: {anonymous}");
     let stored = world.ok("query_notes", json!({ "operation": "get", "id": answer["notes"][0]["id"] }));
-    assert_eq!((&stored["actor"], &stored["verification"]), (&actor, &verification));
+    assert_eq!((&stored["actor"], &stored["verification"]), (&told, &verification));
+    let moved = world.moved(json!({ "itemId": id, "trigger": "start", "actor": actor }));
+    assert_eq!((&moved["actor"], &moved["verification"]), (&told, &verification));
+    let resumed = world.ok("get_context", json!({ "since": "2020-01-01T00:00:00Z" }));
+    assert_eq!(resumed["recentTransitions"][0]["actor"], told);
+    assert!(!list(&world, &id).to_string().contains("opaque") && !resumed.to_string().contains("opaque"));
     assert_eq!(
         names(&stored),
         ["actor", "body", "createdAt", "id", "itemId", "key", "modifiedAt", "role", "verification"]
@@ -234,12 +241,34 @@ fn notes_are_deleted_by_id_by_item_and_by_key() {
         (json!({}), "VALIDATION_ERROR"),
         (json!({ "key": "e" }), "VALIDATION_ERROR"),
         (json!({ "ids": [] }), "VALIDATION_ERROR"),
-        (json!({ "itemId": fresh() }), "RESOURCE_NOT_FOUND"),
+        (json!({ "ids": [fresh()], "key": "e" }), "VALIDATION_ERROR"),
+        (json!({ "itemId": "ffff0000" }), "RESOURCE_NOT_FOUND"),
+        (json!({ "itemId": fresh(), "key": "e", "fence": 1 }), "RESOURCE_NOT_FOUND"),
     ] {
         let mut arguments = arguments;
         arguments["operation"] = json!("delete");
         assert_eq!(world.err("manage_notes", arguments.clone())["code"], code, "{arguments}");
     }
+}
+
+#[test]
+fn an_item_that_is_not_there_has_no_notes_to_delete() {
+    let world = World::new();
+    let id = world.item("t");
+    world.note(&id, "a", "work");
+    let ids = each(&list(&world, &id)["notes"], "id");
+    let delete = |ids: Value, key: Value| {
+        let arguments = json!({ "operation": "delete", "ids": ids, "itemId": fresh(), "key": key });
+        world.ok("manage_notes", arguments)
+    };
+    assert_eq!(delete(Value::Null, json!("a")), json!({ "deleted": 0, "failed": 0 }));
+    assert_eq!(delete(Value::Null, Value::Null), json!({ "deleted": 0, "failed": 0 }));
+    assert_eq!(
+        delete(json!(ids), json!("a")),
+        json!({ "deleted": 1, "failed": 0 }),
+        "those named by id go all the same"
+    );
+    assert_eq!(list(&world, &id)["total"], 0);
 }
 
 #[test]

@@ -84,3 +84,29 @@ fn twenty_roots_are_shown_unless_more_are_asked_for() {
     assert_eq!(total(json!({ "operation": "overview", "limit": 3 })), 3);
     assert_eq!(total(json!({ "operation": "overview", "limit": 100 })), 25);
 }
+
+#[test]
+fn what_was_cut_is_told() {
+    let world = World::new();
+    let root = world.item("root");
+    let ask = |arguments| world.ok("query_items", arguments);
+    for title in ["a", "b", "c", "d", "e"] {
+        world.child(&root, title);
+    }
+    let answer = ask(json!({ "operation": "overview", "itemId": root, "limit": 2 }));
+    assert_eq!(each(&answer["children"], "title"), ["a", "b"]);
+    assert_eq!(answer["truncated"], true);
+    assert_eq!(answer["childCounts"]["queue"], 5, "all of them are counted");
+    assert!(ask(json!({ "operation": "overview", "itemId": root, "limit": 5 })).get("truncated").is_none());
+    let more: Vec<_> = (0..24).map(|n| json!({ "title": format!("child {n}"), "parentId": root })).collect();
+    world.ok("manage_items", json!({ "operation": "create", "items": more }));
+    let answer = ask(json!({ "operation": "overview", "itemId": root }));
+    assert_eq!((answer["children"].as_array().map(Vec::len), &answer["truncated"]), (Some(20), &json!(true)));
+
+    world.item("other");
+    let answer = ask(json!({ "operation": "overview", "limit": 1 }));
+    assert_eq!(each(&answer["items"], "title"), ["other"]);
+    assert_eq!(answer["truncated"], true);
+    let answer = ask(json!({ "operation": "overview", "limit": 2 }));
+    assert_eq!((&answer["total"], answer.get("truncated")), (&json!(2), None));
+}

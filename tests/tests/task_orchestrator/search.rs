@@ -61,6 +61,19 @@ fn each_filter_keeps_what_it_names() {
 }
 
 #[test]
+fn a_search_for_more_words_than_are_looked_for_finds_no_more_than_was_asked_for() {
+    let world = World::new();
+    let words = |count: usize| (0..count).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
+    world.item(&words(17));
+    assert_eq!(titles(&world, json!({ "query": words(16) })).len(), 1);
+    let again = format!("{} {}", words(16), words(16));
+    assert_eq!(titles(&world, json!({ "query": again })).len(), 1, "each counts once");
+    let error = world.err("query_items", json!({ "operation": "search", "query": words(17) }));
+    assert_eq!((&error["reason"], &error["field"]), (&json!("too_many"), &json!("query")));
+    assert!(text(&error["message"]).contains("16"), "{error}");
+}
+
+#[test]
 fn times_bound_a_search_from_both_sides() {
     let world = World::new();
     let id = world.item("first");

@@ -282,6 +282,22 @@ fn one_fault_anywhere_and_nothing_is_made() {
     assert_eq!(total(&world), 0);
 }
 
+#[test]
+fn a_name_that_nothing_has_is_told_with_its_place() {
+    let world = World::new();
+    let dep = |from: &str, to: &str| json!({ "root": { "title": "r" }, "deps": [{ "from": from, "to": to }] });
+    let note =
+        json!([{ "itemRef": "root", "key": "k", "role": "work" }, { "itemRef": "zz", "key": "k", "role": "work" }]);
+    for (fault, field) in [
+        (dep("zz", "root"), "deps[0].from"),
+        (dep("root", "zz"), "deps[0].to"),
+        (json!({ "root": { "title": "r" }, "notes": note }), "notes[1].itemRef"),
+    ] {
+        let error = world.err("create_work_tree", fault);
+        assert_eq!((&error["reason"], &error["field"]), (&json!("not_found"), &json!(field)), "{error}");
+    }
+}
+
 /// A feature with three tasks in a row, the second of which owes a note.
 fn row_of_three(world: &World) -> (String, [String; 3]) {
     let tree = world.ok(

@@ -166,3 +166,40 @@ fn traits_live_in_the_properties() {
     let bad = create(&world, json!([{ "title": "t", "properties": "{\"traits\":\"a\"}" }]));
     assert!(error_of(&bad).contains("array of strings"));
 }
+
+#[test]
+fn what_a_trait_needs_goes_with_the_trait() {
+    let world = World::with(
+        "traits:\n  db: { resources: [database] }\n  port: { resources: [port-80, database] }\n\
+         work_item_schemas:\n  job: { default_traits: [db] }\n",
+    );
+    let id = world.made(json!({ "title": "t", "traits": "db,port", "needs": ["own"] }));
+    let needs = || {
+        let mut needs: Vec<String> = world.get(&id)["needs"].as_array().into_iter().flatten().map(text).collect();
+        needs.sort();
+        needs
+    };
+    assert_eq!(needs(), ["database", "own", "port-80"]);
+    for (change, left) in [
+        (json!({ "id": id, "traits": "db" }), vec!["database", "own"]),
+        (json!({ "id": id, "title": "renamed" }), vec!["database", "own"]),
+        (json!({ "id": id, "traits": "" }), vec!["own"]),
+        (json!({ "id": id, "type": "job" }), vec!["database", "own"]),
+        (json!({ "id": id, "type": null }), vec!["own"]),
+        (json!({ "id": id, "traits": "db" }), vec!["database", "own"]),
+        (json!({ "id": id, "traits": "", "needs": ["database"] }), vec!["database"]),
+    ] {
+        assert_eq!(update(&world, change.clone())["updated"], 1);
+        assert_eq!(needs(), left, "{change}");
+    }
+}
+
+#[test]
+fn numbers_in_properties_keep_their_digits_beside_traits() {
+    let world = World::new();
+    let written = "{\"n\":12345678901234567890123,\"f\":0.1000,\"traits\":[\"t\"]}";
+    let id = world.made(json!({ "title": "t", "properties": written }));
+    assert_eq!(world.get(&id)["properties"], written);
+    assert_eq!(update(&world, json!({ "id": id, "traits": "" }))["updated"], 1);
+    assert_eq!(world.get(&id)["properties"], "{\"n\":12345678901234567890123,\"f\":0.1000}");
+}

@@ -1,7 +1,7 @@
 //! `docket link`: typed edges between items.
 
 use docket_core::command::{EdgeSpec, Holding, Link};
-use docket_core::model::{Edge, EdgeKind, Role};
+use docket_core::model::{Edge, EdgeKind, ItemId, Role};
 use docket_core::{Error, Invalid, Reason, echo};
 
 use super::values;
@@ -44,9 +44,28 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let session = shell.session(Access::Write).await?;
     let edge = EdgeSpec { from, to, kind, unblock_at: args.unblock_at, inverse };
     let link = Link { project: session.scope(), edges: vec![edge], holding };
-    let linked = session.engine.run(session.call(), link).await?;
+    let linked = match session.engine.run(session.call(), link).await {
+        Ok(linked) => linked,
+        Err(error) => return Err(by_key(&session, error).await),
+    };
     let names = names(&session, &linked.edges).await?;
     shell.out.answer(&linked, |_| linked.edges.iter().map(|edge| line(edge, &names)).collect())
+}
+
+/// A failure that shows a cycle, with keys in place of the ids that it shows.
+pub(super) async fn by_key(session: &Session, error: Error) -> Failure {
+    if error.reason != Reason::Cycle {
+        return error.into();
+    }
+    let shown: Vec<ItemId> = error.message.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    // As where gates refuse, names are a courtesy.
+    let names = session.names(shown.iter().copied()).await.unwrap_or_default();
+    let told = |message: String, id: ItemId| match names.key(id) {
+        Some(key) => message.replace(&id.to_string(), &key.to_string()),
+        None => message,
+    };
+    let message = shown.into_iter().fold(error.message.clone(), told);
+    Error { message, ..error }.into()
 }
 
 /// The kind, and whether it is written from the blocked end.

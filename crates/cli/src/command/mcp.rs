@@ -46,6 +46,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let config = shell.configuration()?;
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
+    // So are keys that cannot be had: a database that nobody can use would stay behind.
+    let verifier = verifier(&config).await?;
     let database = open_or_make(&config, &location.place).await?;
     let store = database.store();
     let runs = crate::prover::here(&config, &shell.around.cwd, &location.place, false)?;
@@ -84,7 +86,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         principal: caller.principal.clone(),
         actor: caller.explicit.then(|| caller.actor.clone()),
         policy: caller.policy,
-        verifier: verifier(&config).await?,
+        verifier,
         require_actor: config.identity.require_actor.unwrap_or(false),
     };
     // What was handed in before and nobody has shown yet is made now, beside the connection.

@@ -158,7 +158,7 @@ async fn remove(shell: &Shell, args: RemoveArgs) -> Result<(), Failure> {
     let key = args.key.as_deref().map(|key| values::name(key, "key")).transpose()?;
     let session = shell.session(Access::Write).await?;
     let (of, fence) = (Some((item.clone(), key.clone())), values::fence(args.fence));
-    let remove = RemoveNotes { project: session.scope(), ids: Vec::new(), of, fence };
+    let remove = RemoveNotes { project: session.scope(), ids: Vec::new(), of, missing_ok: false, fence };
     let removed = session.engine.run(session.call(), remove).await?;
     if let (0, Some(key)) = (removed.removed, &key) {
         return Err(Error::not_found(format!("{item} has no note \"{key}\"")).into());

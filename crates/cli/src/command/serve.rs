@@ -80,12 +80,13 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     raise_open_files();
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
+    // Keys that cannot be had are told before anything is made, too.
+    let verifier = mcp::verifier(&config).await?;
     let stopping = Arc::new(watch::Sender::new(false));
     let sleep = sleep_until(&stopping);
     let (database, engine, project) =
         open_database(shell, &config, &caller, &location.place, &args.surface, sleep).await?;
     let gate = gate(&engine, &caller, &config, listen).await?;
-    let verifier = mcp::verifier(&config).await?;
     let require_actor = config.identity.require_actor.unwrap_or(false);
     let listener = TcpListener::bind(listen)
         .await

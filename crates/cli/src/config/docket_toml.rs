@@ -57,7 +57,7 @@ pub(super) fn apply(file: &Path, text: &str, config: &mut Configuration) -> Resu
     if let Some(field) = settings.get("schemas") {
         let types = &mut config.schemas.get_or_insert_default().types;
         for (entry, field) in field.entries()? {
-            types.insert(name_of(&entry.key, &field)?, schema(&field)?);
+            types.insert(name_of(&entry.key, &field)?, schema(&field, &mut config.given_traits)?);
         }
     }
     if let Some(field) = settings.get("traits") {
@@ -121,7 +121,8 @@ fn project(field: &Field<'_>, config: &mut Configuration) -> Result<(), ConfigEr
         project.preset = Some(field.one_of(&presets)?);
     }
     if let Some(field) = settings.get("default_traits") {
-        config.schemas.get_or_insert_default().default_traits = names(Some(field))?;
+        config.schemas.get_or_insert_default().default_traits =
+            super::given_traits(Some(field), &mut config.given_traits)?;
     }
     settings.finish()
 }
@@ -242,10 +243,10 @@ fn labels(field: &Field<'_>) -> Result<BTreeMap<Trigger, Option<Name>>, ConfigEr
     Ok(labels)
 }
 
-fn schema(field: &Field<'_>) -> Result<Schema, ConfigError> {
+fn schema(field: &Field<'_>, given: &mut Vec<(Name, ConfigError)>) -> Result<Schema, ConfigError> {
     let mut settings = field.settings()?;
     let lifecycle = settings.get("lifecycle").map(|field| field.one_of(&LIFECYCLES)).transpose()?;
-    let default_traits = names(settings.get("default_traits"))?;
+    let default_traits = super::given_traits(settings.get("default_traits"), given)?;
     let notes = notes(settings.get("notes"))?;
     settings.finish()?;
     Ok(Schema { lifecycle, default_traits, notes })

@@ -18,6 +18,8 @@ mod task_orchestrator;
 pub(crate) mod telemetry;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trait_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,13 +29,14 @@ use docket_core::model::{DegradedMode, KeyPrefix, Name, Slug, Title, Trigger};
 use docket_core::workflow::{
     ChecksWhen, Lifecycle, RankBy, ReviewPhase, Schemas, Status, Transitions, WaitsWhen, WhenFailed, Workflow,
 };
-use docket_core::{Gate, Invalid};
+use docket_core::{Gate, Invalid, echo};
 use docket_identity::{JwksSettings, Rate, TokenSettings};
 use docket_store_sqlite::Durability;
 
 pub(crate) use node::ConfigError;
 
 use locate::Surroundings;
+use node::Field;
 
 /// The name of our own configuration file.
 pub(crate) const DOCKET_TOML: &str = "docket.toml";
@@ -69,6 +72,8 @@ pub(crate) struct Configuration {
     /// The switches that differ from the preset.
     pub(crate) workflow: Option<WorkflowPatch>,
     pub(crate) schemas: Option<Schemas>,
+    /// The traits that the files give to items, each with the refusal of a name that no trait has.
+    given_traits: Vec<(Name, ConfigError)>,
     pub(crate) durability: Option<Durability>,
     pub(crate) identity: Identity,
     pub(crate) server: server::Server,
@@ -159,6 +164,7 @@ impl Configuration {
             docket_toml::read(&file, &mut config)?;
             config.files.push(file);
         }
+        config.check_traits()?;
         if let Some(policy) = &around.degraded_mode_policy {
             config.identity.policy = Some(policy.parse().map_err(|invalid: Invalid| ConfigError {
                 file: PathBuf::from("environment"),
@@ -168,6 +174,18 @@ impl Configuration {
             })?);
         }
         Ok(config)
+    }
+
+    /// Refuses a trait that items are given and that neither file describes: its notes would be asked of nobody, and no gate
+    /// would say so.
+    fn check_traits(&self) -> Result<(), ConfigError> {
+        let known: Vec<&str> =
+            self.schemas.iter().flat_map(|schemas| schemas.traits.keys()).map(String::as_str).collect();
+        let Some((name, at)) = self.given_traits.iter().find(|(name, _)| !known.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        let message = format!("{}{}", at.message, node::suggestion(name.as_str(), &known));
+        Err(ConfigError { message, ..at.clone() })
     }
 
     /// The workflow that the files ask for, given the one there is; `None` when they say nothing of it.
@@ -240,6 +258,18 @@ impl WorkflowPatch {
         }
         workflow
     }
+}
+
+/// The traits that items are given, kept with their places until all traits are known.
+fn given_traits(field: Option<Field<'_>>, given: &mut Vec<(Name, ConfigError)>) -> Result<Vec<Name>, ConfigError> {
+    let Some(field) = field else { return Ok(Vec::new()) };
+    let mut names = Vec::new();
+    for field in field.list()? {
+        let name = field.parsed_by(Name::parse)?;
+        given.push((name.clone(), field.error(format!("there is no trait \"{}\"", echo(name.as_str())))));
+        names.push(name);
+    }
+    Ok(names)
 }
 
 /// The task-orchestrator's file: where its own variable says, else in the working folder, else beside ours or above.

@@ -267,10 +267,11 @@ fn is_spelling_of(written: &str, key: &str) -> bool {
     written == key || plain(written) == key
 }
 
-fn suggestion(text: &str, known: &[&str]) -> String {
+pub(super) fn suggestion(text: &str, known: &[&str]) -> String {
     let all = known.join(", ");
     match nearest(text, known) {
         Some(near) => format!("; did you mean \"{near}\"? (valid: {all})"),
+        None if known.is_empty() => "; there are none".to_owned(),
         None => format!("; valid: {all}"),
     }
 }

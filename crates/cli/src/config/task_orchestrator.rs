@@ -31,7 +31,7 @@ pub(super) fn apply(file: &Path, text: &str, config: &mut Configuration) -> Resu
         (Some(field), _) => {
             let types = &mut config.schemas.get_or_insert_default().types;
             for (entry, field) in field.entries()? {
-                types.insert(name_of(&entry.key, &field)?, schema(&field, &mut warnings)?);
+                types.insert(name_of(&entry.key, &field)?, schema(&field, &mut config.given_traits, &mut warnings)?);
             }
         }
         (None, Some(field)) => {
@@ -51,7 +51,8 @@ pub(super) fn apply(file: &Path, text: &str, config: &mut Configuration) -> Resu
         }
     }
     if let Some(field) = settings.get_set("default_traits") {
-        config.schemas.get_or_insert_default().default_traits = names(&field)?;
+        config.schemas.get_or_insert_default().default_traits =
+            super::given_traits(Some(field), &mut config.given_traits)?;
     }
     if let Some(field) = settings.get_set("note_limits") {
         let mut limits = field.settings()?;
@@ -71,20 +72,20 @@ pub(super) fn apply(file: &Path, text: &str, config: &mut Configuration) -> Resu
     Ok(())
 }
 
-fn schema(field: &Field<'_>, warnings: &mut Vec<String>) -> Result<Schema, ConfigError> {
+fn schema(
+    field: &Field<'_>,
+    given: &mut Vec<(Name, ConfigError)>,
+    warnings: &mut Vec<String>,
+) -> Result<Schema, ConfigError> {
     if field.is_null() {
         return Ok(Schema::default());
     }
     let mut settings = field.settings()?;
     let lifecycle = settings.get_set("lifecycle").map(|field| field.one_of(&LIFECYCLES)).transpose()?;
-    let default_traits = settings.get_set("default_traits").map_or_else(|| Ok(Vec::new()), |field| names(&field))?;
+    let default_traits = super::given_traits(settings.get_set("default_traits"), given)?;
     let notes = notes(settings.get_set("notes"), warnings)?;
     settings.finish_kindly(warnings)?;
     Ok(Schema { lifecycle, default_traits, notes })
-}
-
-fn names(field: &Field<'_>) -> Result<Vec<Name>, ConfigError> {
-    field.list()?.iter().map(|field| field.parsed_by(Name::parse)).collect()
 }
 
 fn notes(field: Option<Field<'_>>, warnings: &mut Vec<String>) -> Result<Vec<NoteRule>, ConfigError> {

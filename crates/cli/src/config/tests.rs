@@ -25,11 +25,11 @@ pub(super) fn error(read: Result<Configuration, ConfigError>) -> String {
     read.expect_err("a mistake").to_string()
 }
 
-fn around(cwd: &Path) -> Surroundings {
+pub(super) fn around(cwd: &Path) -> Surroundings {
     Surroundings { cwd: cwd.to_owned(), ..Surroundings::default() }
 }
 
-fn write(file: &Path, text: &str) {
+pub(super) fn write(file: &Path, text: &str) {
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
     std::fs::write(file, text).expect("a file");
 }
@@ -434,4 +434,5 @@ fn the_example_in_the_docs_can_be_read() {
     let config = toml(example).expect("a good file");
     assert_eq!(config.project.preset, Some("standard"));
     assert!(config.workflow.is_some() && config.schemas.is_some());
+    config.check_traits().expect("traits that are described");
 }

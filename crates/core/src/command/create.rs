@@ -223,8 +223,10 @@ impl Create {
         }
         let mut made: Vec<Edge> = Vec::with_capacity(self.edges.len());
         for (index, new) in self.edges.iter().enumerate() {
-            let from = end_of(draft, &new.from, locals)?;
-            let to = end_of(draft, &new.to, locals)?;
+            let end = |end: &End, name: &str| {
+                end_of(draft, end, locals).map_err(|error| error.at(format!("deps[{index}].{name}")))
+            };
+            let (from, to) = (end(&new.from, "from")?, end(&new.to, "to")?);
             let edge = check_edge(draft, &mut rings, from, to, new.kind, new.unblock_at, new.inverse)
                 .map_err(|error| Error { message: format!("deps[{index}]: {}", error.message), ..error })?;
             if made.iter().any(|known| known.kind == edge.kind && known.from == edge.from && known.to == edge.to) {
@@ -244,7 +246,8 @@ impl Create {
     ) -> Result<Vec<CreatedNote>, Error> {
         let mut wanted: Vec<NewNote> = Vec::new();
         for (index, note) in self.notes.iter().enumerate() {
-            let item = draft.expect(local_item(locals, &note.local)?)?;
+            let item = local_item(locals, &note.local).map_err(|error| error.at(format!("notes[{index}].itemRef")))?;
+            let item = draft.expect(item)?;
             let rule = draft.schema(project, item).and_then(|schema| schema.rule(&note.key).cloned());
             if let Some(rule) = rule.filter(|rule| rule.phase != note.phase) {
                 return Err(Error::validation(

@@ -226,6 +226,10 @@ fn edit(draft: &mut Draft<'_>, waits: &mut Option<Waits>, patch: &Patch) -> Resu
     let project = draft.project_of(&now)?;
     let apply = |item: &mut Item| {
         patch.apply(item);
+        // Whoever lists what the item needs means all of the list.
+        if patch.needs.is_none() {
+            project.schemas.drop_needs(&now, item);
+        }
         project.schemas.add_needs(item);
     };
     let mut wanted = now.clone();

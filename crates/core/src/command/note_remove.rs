@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::{guard, keep_lease_recorded};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
-use crate::error::{Error, Reason};
+use crate::error::{Code, Error, Reason};
 use crate::limits;
-use crate::model::{Fence, ItemRef, Name, NoteHead, NoteId};
+use crate::model::{Fence, Item, ItemRef, Name, NoteHead, NoteId};
 use crate::store::{Around, NoteReach, ProjectRef, Scope, Slice};
 
 /// Removes notes.
@@ -19,6 +19,9 @@ pub struct RemoveNotes {
     pub ids: Vec<NoteId>,
     /// All notes of this item, or the one of this key.
     pub of: Option<(ItemRef, Option<Name>)>,
+    /// Whether an item whose full id names nothing counts as one without notes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub missing_ok: bool,
     /// The fence of the caller's claim on the item of each note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
@@ -70,20 +73,35 @@ impl Command for RemoveNotes {
             }
         }
         if let Some((item, key)) = &self.of {
-            let item = seen.resolve(item)?;
-            // A lost claim is told whether or not there is anything to remove.
-            if self.fence.is_some() {
-                guard(&draft, item, None, self.fence)?;
-            }
-            for head in seen.heads(item.id).iter().filter(|head| key.as_ref().is_none_or(|key| head.key == *key)) {
-                answer.removed += usize::from(self.remove(&mut draft, head)?);
-            }
+            answer.removed += match seen.resolve(item) {
+                Ok(item) => self.remove_of(&mut draft, item, key.as_ref())?,
+                Err(error) if self.passes_by(item, &error) => 0,
+                Err(error) => return Err(error),
+            };
         }
         Ok(Decision::done(draft.finish(), answer))
     }
 }
 
 impl RemoveNotes {
+    /// A fence is of a claim on the item, which is lost with it: that is told.
+    fn passes_by(&self, item: &ItemRef, error: &Error) -> bool {
+        let named_in_full = matches!(item, ItemRef::Id(_));
+        self.missing_ok && self.fence.is_none() && named_in_full && error.code == Code::NotFound
+    }
+
+    fn remove_of(&self, draft: &mut Draft<'_>, item: &Item, key: Option<&Name>) -> Result<usize, Error> {
+        // A lost claim is told whether or not there is anything to remove.
+        if self.fence.is_some() {
+            guard(draft, item, None, self.fence)?;
+        }
+        let (seen, mut removed) = (draft.seen, 0);
+        for head in seen.heads(item.id).iter().filter(|head| key.is_none_or(|key| head.key == *key)) {
+            removed += usize::from(self.remove(draft, head)?);
+        }
+        Ok(removed)
+    }
+
     fn remove(&self, draft: &mut Draft<'_>, head: &NoteHead) -> Result<bool, Error> {
         let item = draft.expect(head.item)?.clone();
         guard(draft, &item, None, self.fence)?;

@@ -300,9 +300,15 @@ fn climb_open(
     cascades: &mut Vec<Cascade>,
 ) -> Result<(), Error> {
     for _ in 0..limits::DEPTH {
-        let Some(parent) = next.and_then(|id| draft.item(id)).filter(|parent| parent.role == from).cloned() else {
+        let Some(parent) = next.and_then(|id| draft.item(id)).cloned() else { return Ok(()) };
+        // One that is at work already is passed by: it may have been made so, and those above it wait for somebody to start.
+        if from == Role::Queue && parent.role == Role::Work {
+            next = parent.parent;
+            continue;
+        }
+        if parent.role != from {
             return Ok(());
-        };
+        }
         let project = draft.project_of(&parent)?;
         let Some(to) = project.workflow.first_of(Role::Work) else { return Ok(()) };
         waiting.watch(draft, parent.id);

@@ -261,8 +261,11 @@ impl FromStr for ItemRef {
 pub struct RequestId(String);
 
 impl RequestId {
-    /// 1 to 255 characters without controls; best a UUID.
+    /// 1 to 255 characters without controls; best a UUID, which is the same one however it is written.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
+        if let Ok(uuid) = Uuid::try_parse(text.trim()) {
+            return Ok(Self(uuid.to_string()));
+        }
         let length = text.chars().count();
         if length == 0 || length > limits::REQUEST_ID_CHARS || text.chars().any(char::is_control) {
             return Err(Invalid::new(

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::limits;
 use crate::model::{Attribution, Item, ItemId, ItemRef, Name, Role, Timestamp, Trigger, Verb};
-use crate::store::{Around, ClaimTally, EventFilter, Filter, NoteReach, Order, ProjectRef, Slice, SortBy};
+use crate::store::{Around, ClaimTally, EventFilter, Filter, NoteReach, Order, ProjectRef, Slice, SortBy, TimeRange};
 use crate::workflow::Guide;
 
 /// Work that cannot go on because notes are missing.
@@ -113,6 +113,7 @@ impl Engine {
         };
         let events = self.events(&filter).await?;
         let seen = self.with_notes(active.iter()).await?;
+        TimeRange { after: Some(since), before: None }.check("since", seen.now)?;
         let stalled = stalled(&seen, &active);
         let transitions = events.iter().filter_map(transition).collect();
         Ok(Resume { active, active_total: in_work + reviewed, stalled, transitions, seen })

@@ -92,6 +92,7 @@ impl Engine {
 
     /// The same for who knows that there is such a status.
     pub(crate) async fn find_any(&self, filter: &Filter) -> Result<Found, Error> {
+        filter.check_words()?;
         let filter = Filter { visible: self.access().projects.clone(), ..filter.clone() };
         let found = self.store().find(&filter).await?;
         filter.check_times(found.now)?;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ProjectRef, ScanRows, Visible};
 use crate::error::{Error, Reason};
+use crate::limits;
 use crate::model::{
     Complexity, Item, ItemId, Name, Priority, Role, RunId, SessionId, SessionState, Tag, Timestamp, Title, Verb,
 };
@@ -64,7 +65,7 @@ pub struct TimeRange {
 
 impl TimeRange {
     /// Refuses a beginning that is still to come: nothing can be later, and who asks for that has a clock that is wrong.
-    fn check(self, field: &str, now: Timestamp) -> Result<(), Error> {
+    pub(crate) fn check(self, field: &str, now: Timestamp) -> Result<(), Error> {
         match self.after {
             Some(after) if after > now => {
                 let message = format!("{field} lies in the future: it is {now} here");
@@ -163,6 +164,16 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Refuses more words than are searched by: to leave some out would find more than was asked for.
+    pub(crate) fn check_words(&self) -> Result<(), Error> {
+        let (most, count) = (limits::SEARCH_WORDS, self.words.len());
+        if count <= most {
+            return Ok(());
+        }
+        let message = format!("query must be at most {most} different words, not {count}");
+        Err(Error::validation(Reason::TooMany, message).at("query"))
+    }
+
     /// Refuses times that are still to come.
     pub(crate) fn check_times(&self, now: Timestamp) -> Result<(), Error> {
         self.created.check("createdAfter", now)?;

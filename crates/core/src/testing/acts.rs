@@ -262,7 +262,16 @@ fn attempt_more<S: Stage>(stage: &mut S, act: &Act) -> Option<Result<(), Error>>
             let call = stage.call(None);
             Some(
                 stage
-                    .run(&call, &RemoveNotes { project, ids: vec![], of: Some((at(stage, *item)?, None)), fence: None })
+                    .run(
+                        &call,
+                        &RemoveNotes {
+                            project,
+                            ids: vec![],
+                            of: Some((at(stage, *item)?, None)),
+                            missing_ok: false,
+                            fence: None,
+                        },
+                    )
                     .map(|_| ()),
             )
         }

@@ -169,12 +169,21 @@ impl Schemas {
 
     /// Adds to an item what its traits need, so that it is told with the item and kept apart from others that need it.
     pub fn add_needs(&self, item: &mut Item) {
-        let needs: Vec<Name> = self.traits_of(item).into_iter().flat_map(|added| added.needs.clone()).collect();
-        for need in needs {
+        for need in self.needs_of(item) {
             if !item.needs.contains(&need) {
                 item.needs.push(need);
             }
         }
+    }
+
+    /// Takes from a changed item what only its former traits needed.
+    pub fn drop_needs(&self, before: &Item, item: &mut Item) {
+        let (former, present) = (self.needs_of(before), self.needs_of(item));
+        item.needs.retain(|need| !former.contains(need) || present.contains(need));
+    }
+
+    fn needs_of(&self, item: &Item) -> Vec<Name> {
+        self.traits_of(item).into_iter().flat_map(|added| added.needs.clone()).collect()
     }
 
     /// By type, else by its first tag that names one, else the fallback.

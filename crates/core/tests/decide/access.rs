@@ -206,6 +206,7 @@ fn what_lies_outside_is_answered_as_if_it_were_not_there() {
         project: ProjectRef::Any,
         ids: vec![],
         of: Some((item.into(), None)),
+        missing_ok: false,
         fence: None
     });
     same!(|item: ItemId| CloseTree {

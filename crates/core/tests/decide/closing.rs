@@ -158,3 +158,25 @@ fn a_close_by_force_says_so_on_record() {
     assert_eq!(forced, [None, Some(true.into())]);
     scene.world.check();
 }
+
+#[test]
+fn a_parent_that_was_made_at_work_keeps_no_ancestor_in_the_queue() {
+    let mut scene = Scene::task_orchestrator();
+    let root = scene.item("root");
+    let new = NewItem {
+        role: Some(Role::Work),
+        parent: Some(Parent::Existing(root.into())),
+        ..NewItem::titled(title("middle"))
+    };
+    let middle = scene.create(new).expect("an item");
+    let leaf = scene.child(middle, "leaf");
+    assert_eq!(scene.get(root).role, Role::Queue);
+    let cascades = scene.must(leaf, Trigger::Start).cascades;
+    assert_eq!(
+        cascades.iter().map(|cascade| (cascade.item, cascade.to_role)).collect::<Vec<_>>(),
+        [(root, Role::Work)]
+    );
+    scene.must(root, Trigger::Block);
+    let other = scene.child(middle, "other");
+    assert!(scene.must(other, Trigger::Start).cascades.is_empty(), "what was put aside stays there");
+}

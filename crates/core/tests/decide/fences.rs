@@ -72,12 +72,12 @@ impl Taken {
 
     fn remove_notes(&self, key: &str, fence: Fence) -> RemoveNotes {
         let of = Some((self.item.into(), Some(name(key))));
-        RemoveNotes { project: World::project(), ids: vec![], of, fence: Some(fence) }
+        RemoveNotes { project: World::project(), ids: vec![], of, missing_ok: false, fence: Some(fence) }
     }
 
     fn remove_note(&self, fence: Fence) -> RemoveNotes {
         let ids = vec![self.scene.world.notes[&(self.item, name("plan"))].id];
-        RemoveNotes { project: World::project(), ids, of: None, fence: Some(fence) }
+        RemoveNotes { project: World::project(), ids, of: None, missing_ok: false, fence: Some(fence) }
     }
 
     fn remove_links(&self, fence: Fence) -> RemoveLinks {

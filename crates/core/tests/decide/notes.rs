@@ -1,7 +1,7 @@
 //! Notes: one per key, written and removed, and what the item owes afterwards.
 
 use docket_core::command::{Edit, NotePut, Patch, PutNotes, RemoveNotes};
-use docket_core::model::{NoteId, Role, Text, Trigger};
+use docket_core::model::{Fence, ItemRef, NoteId, Role, Text, Trigger};
 use docket_core::testing::{World, name, required};
 use docket_core::workflow::{NoteLimits, Schema, Schemas, Trait, Workflow};
 use docket_core::{Code, Reason};
@@ -90,7 +90,10 @@ fn notes_are_removed_by_id_by_key_and_all_at_once() {
     let mut remove = |ids: Vec<NoteId>, key: Option<&str>, of: bool| {
         let call = scene.world.call(None);
         let of = of.then(|| (item.into(), key.map(name)));
-        scene.world.run(&call, &RemoveNotes { project: World::project(), ids, of, fence: None }).expect("an answer")
+        scene
+            .world
+            .run(&call, &RemoveNotes { project: World::project(), ids, of, missing_ok: false, fence: None })
+            .expect("an answer")
     };
     let gone = remove(vec![id, id], None, false);
     assert_eq!((gone.removed, gone.failed.len()), (1, 0));
@@ -98,6 +101,30 @@ fn notes_are_removed_by_id_by_key_and_all_at_once() {
     assert_eq!(remove(vec![], Some("nothing"), true).removed, 0, "what is not there is gone");
     assert_eq!(remove(vec![], Some("b"), true).removed, 1);
     assert_eq!(remove(vec![], None, true).removed, 1);
+    scene.world.check();
+}
+
+#[test]
+fn an_item_that_is_not_there_may_count_as_one_without_notes() {
+    let mut scene = Scene::task_orchestrator();
+    let item = scene.item("x");
+    scene.note(item, "a", "words");
+    let id = scene.world.notes[&(item, name("a"))].id;
+    let nowhere: ItemRef = "01900000-0000-7000-8000-00000000dead".parse().expect("an id");
+    let digits = ItemRef::Prefix("ffffffff".to_owned());
+    for (of, missing_ok, fence, told) in [
+        (nowhere.clone(), false, None, None),
+        (digits, true, None, None),
+        (nowhere.clone(), true, Some(Fence(1)), None),
+        (nowhere, true, None, Some(1)),
+    ] {
+        let call = scene.world.call(None);
+        let remove = RemoveNotes { project: World::project(), ids: vec![id], of: Some((of, None)), missing_ok, fence };
+        match (scene.world.run(&call, &remove), told) {
+            (Ok(removed), told) => assert_eq!(Some(removed.removed), told),
+            (Err(error), told) => assert_eq!((error.code, told), (Code::NotFound, None)),
+        }
+    }
     scene.world.check();
 }
 

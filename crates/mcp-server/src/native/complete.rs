@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use docket_core::model::{ItemRef, Key, Project};
 use docket_core::store::{Around, Filter, Order, ProjectRef, SortBy};
-use docket_core::{Error, search};
+use docket_core::{Error, limits, search};
 use rmcp::model::{CompletionInfo, Reference};
 
 use super::{prompts, resources};
@@ -83,7 +83,9 @@ async fn items(session: &Session, typed: &str, project: Option<&str>) -> Result<
         // One that could be several is completed by typing more of it.
         found.extend(seen.resolve(&prefix).ok().map(|item| item.id.to_string()));
     }
-    let words = search::terms(typed);
+    let mut words = search::terms(typed);
+    // More than can be asked for: what is offered may fit the rest too.
+    words.truncate(limits::SEARCH_WORDS);
     if typed.is_empty() || (!words.is_empty() && found.values.len() <= OFFERED) {
         let filter = Filter { project: within, words, ..newest() };
         let page = engine.find(&filter).await?;

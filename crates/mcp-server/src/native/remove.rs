@@ -138,7 +138,8 @@ async fn notes(session: &Session, writer: &Writer, project: ProjectRef, fields: 
             (Vec::new(), Some((of.need("id", str::parse::<ItemRef>)?, of.parsed("key", name)?)))
         }
     };
-    let removed = session.engine().run(writer.call(session), RemoveNotes { project, ids, of, fence }).await?;
+    let removed =
+        session.engine().run(writer.call(session), RemoveNotes { project, ids, of, missing_ok: false, fence }).await?;
     let mut split = Split::default();
     split.trusted.insert("removed".to_owned(), json!(removed.removed));
     let names = Names::of(session, removed.failed.iter().flat_map(|(_, error)| items_of(error)).collect()).await;

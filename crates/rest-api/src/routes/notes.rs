@@ -122,6 +122,7 @@ pub(crate) async fn remove(
         project: ProjectRef::Any,
         ids: Vec::new(),
         of: Some((item, Some(key.clone()))),
+        missing_ok: false,
         fence: query.fence.map(Fence),
     };
     let removed = caller.engine.run(caller.call(request), remove).await?;

@@ -1,6 +1,7 @@
 //! How projects stand: roots with how their children stand.
 
 use axum::extract::State;
+use docket_core::limits;
 use docket_core::model::{Item, ItemRef, Slug};
 use docket_core::query::OverviewEntry;
 use docket_core::store::{ChildTally, ProjectRef};
@@ -84,7 +85,7 @@ pub(crate) async fn overview(
     responses((status = 200, description = "The item with its direct children", body = EntryOut)),
 )]
 pub(crate) async fn of_item(State(shared): answer::State, caller: Caller, ItemPath(item): ItemPath) -> Answer {
-    let entry = caller.engine.overview_of(&ProjectRef::Any, &item).await?;
+    let entry = caller.engine.overview_of(&ProjectRef::Any, &item, limits::PAGE).await?;
     let keys = keys(&shared, &caller, std::iter::once(&entry)).await;
     ok(&out(entry, &keys))
 }

@@ -4,7 +4,7 @@ use docket_core::command::{Change, Edit, Patch};
 use docket_core::model::{Complexity, Priority, Summary, Timestamp, Title};
 use docket_core::{Error, Reason};
 
-use super::super::values;
+use super::super::{link, values};
 use crate::exit::Failure;
 use crate::output::escape;
 use crate::output::json::Keyed;
@@ -101,8 +101,12 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let patch = patch(shell, &args)?;
     let session = shell.session(Access::Write).await?;
     let edit = Edit { project: session.scope(), patches: vec![patch], atomic: true };
-    let mut edited = session.engine.run(session.call(), edit).await?;
-    let item = edited.items.pop().unwrap_or_else(|| Err(Error::validation(Reason::TooFew, "nothing was changed")))?;
+    let edited = session.engine.run(session.call(), edit).await;
+    let none = || Error::validation(Reason::TooFew, "nothing was changed");
+    let item = match edited.and_then(|mut edited| edited.items.pop().unwrap_or_else(|| Err(none()))) {
+        Ok(item) => item,
+        Err(error) => return Err(link::by_key(&session, error).await),
+    };
     let key = session.key(&item);
     shell.out.answer(&Keyed { key: key.clone(), item: &item }, |paint| {
         let version = paint.dim(&format!("(version {})", item.version));

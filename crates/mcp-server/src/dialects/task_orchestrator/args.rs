@@ -39,6 +39,12 @@ pub(super) fn no_fence(fields: &mut Fields, instead: &str) -> Result<(), Error> 
     Err(Error::validation(Reason::BadValue, message).at("fence"))
 }
 
+/// Refuses what was given and does not belong to the operation. `null` is nothing given, as elsewhere on this surface.
+pub(super) fn end(fields: &mut Fields) -> Result<(), Error> {
+    fields.forget_nulls();
+    fields.end()
+}
+
 /// Refuses more dependencies or notes than one call may bring.
 pub(super) fn check_many(name: &str, length: usize) -> Result<(), Error> {
     const MOST: usize = limits::BATCH * 4;

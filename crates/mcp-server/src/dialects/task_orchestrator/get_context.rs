@@ -9,7 +9,7 @@ use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::{item_ref, moment};
+use super::args::{end, item_ref, moment};
 use super::query_items::clamped;
 use super::render::{Actor, Ancestor, ClaimSummary, Expected, ancestor, ancestors, expected, tags};
 use super::schema::{self, Effect, flag, object, rows, shape, text, whole, word};
@@ -49,9 +49,15 @@ pub(super) fn tool() -> Tool {
 pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Answer, Error> {
     let mut fields = Fields::open(arguments, KNOWN)?;
     let with_ancestors = fields.flag("includeAncestors")?.unwrap_or(false);
-    let limit = clamped(&mut fields, "limit", TRANSITIONS, 1, MOST_TRANSITIONS)?;
     let since = fields.parsed("since", moment)?;
-    match (fields.parsed("itemId", item_ref)?, since) {
+    // It is how many transitions are told, which only that mode tells.
+    let limit = match since {
+        Some(_) => clamped(&mut fields, "limit", TRANSITIONS, 1, MOST_TRANSITIONS)?,
+        None => 0,
+    };
+    let item = fields.parsed("itemId", item_ref)?;
+    end(&mut fields)?;
+    match (item, since) {
         (Some(item), _) => of_item(session, &item, with_ancestors).await,
         (None, Some(since)) => resume(session, since, limit, with_ancestors).await,
         (None, None) => health(session, with_ancestors).await,

@@ -6,6 +6,7 @@ use docket_core::{Error, Reason};
 use serde_json::{Map, Value};
 
 use super::args::{SUMMARY_CHARS, TITLE_CHARS, at_most, fence, item_ref, long_text, name, tag};
+use super::properties::Properties;
 use crate::input::{Fields, Given, wrong_type};
 
 /// The fields that every item object may have.
@@ -150,22 +151,25 @@ fn split_properties(field: &str, value: &Value) -> Result<(Option<Text>, Vec<Nam
     if text.trim().is_empty() {
         return Ok((None, Vec::new()));
     }
-    let Ok(mut object) = serde_json::from_str::<Map<String, Value>>(text) else {
-        return Err(
-            Error::validation(Reason::BadJson, format!("{field} must be a JSON object, written as a string")).at(field)
-        );
-    };
+    let no_object =
+        || Error::validation(Reason::BadJson, format!("{field} must be a JSON object, written as a string")).at(field);
+    let mut object: Map<String, Value> = serde_json::from_str(text).map_err(|_| no_object())?;
     let own = |text: &str| long_text(text).map(Some).map_err(|invalid| Error::from(invalid.at(field)));
     let Some(inner) = object.remove("traits") else { return Ok((own(text)?, Vec::new())) };
-    let field = format!("{field}.traits");
-    let Value::Array(list) = &inner else { return Err(wrong_type(&field, "an array of strings", &inner)) };
+    let inside = format!("{field}.traits");
+    let Value::Array(list) = &inner else { return Err(wrong_type(&inside, "an array of strings", &inner)) };
     let mut traits = Vec::new();
     for value in list {
-        let Value::String(text) = value else { return Err(wrong_type(&field, "an array of strings", value)) };
-        add_all(&mut traits, vec![name(text).map_err(|invalid| invalid.at(&field))?]);
+        let Value::String(text) = value else { return Err(wrong_type(&inside, "an array of strings", value)) };
+        add_all(&mut traits, vec![name(text).map_err(|invalid| invalid.at(&inside))?]);
     }
-    let rest = if object.is_empty() { None } else { own(&Value::Object(object).to_string())? };
-    Ok((rest, traits))
+    if object.is_empty() {
+        return Ok((None, traits));
+    }
+    let mut rest: Properties = serde_json::from_str(text).map_err(|_| no_object())?;
+    rest.remove("traits");
+    let rest = serde_json::to_string(&rest).map_err(|_| no_object())?;
+    Ok((own(&rest)?, traits))
 }
 
 fn add_all(names: &mut Vec<Name>, more: Vec<Name>) {

@@ -7,7 +7,7 @@ use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::args::{THRESHOLDS, actor, check_many, fence, item_ref, one_of, request_id, role_of};
+use super::args::{THRESHOLDS, actor, check_many, end, fence, item_ref, one_of, request_id, role_of};
 use super::render::{Dependency, FailedAt};
 use super::schema::{self, Effect, count, flag, list, object, rows, text, texts, word, word_out};
 use crate::answer::Answer;
@@ -197,6 +197,9 @@ async fn create(
                 error: Box::new(error),
             }),
         };
+    if read.is_ok() {
+        end(&mut fields)?;
+    }
     let edges = match read {
         Ok(edges) => edges,
         Err(fault) if fault.error.reason == Reason::BatchTooLarge => return Err(*fault.error),
@@ -332,6 +335,7 @@ async fn delete(
             return Err(Error::validation(Reason::BadValue, message).at(name));
         }
     }
+    end(&mut fields)?;
     answer.deleted = session.engine().run(session.call(by, request), command.held_by(holding)).await?.edges.len();
     Ok(Answer::of(&answer))
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{
-    SUMMARY_CHARS, Sorted, TITLE_CHARS, actor, fence, item_ref, name, need_batch, no_fence, one_of, request_id,
+    SUMMARY_CHARS, Sorted, TITLE_CHARS, actor, end, fence, item_ref, name, need_batch, no_fence, one_of, request_id,
     sort_out,
 };
 use super::item_args::{CREATE, UPDATE, new_item, patch};
@@ -46,7 +46,7 @@ const OPERATIONS: &[(&str, Operation)] =
 /// Fields that a new item has wherever it is made.
 pub(super) fn item_fields() -> Value {
     json!({
-        "title": short_text(TITLE_CHARS, ""),
+        "title": short_text(TITLE_CHARS, "to 1,024 bytes"),
         "description": text(""),
         "summary": short_text(SUMMARY_CHARS, ""),
         "priority": word(&["high", "medium", "low"], ""),
@@ -114,6 +114,8 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let operation = fields.need("operation", one_of(OPERATIONS))?;
     let request = request_id(&mut fields)?;
     let by = actor(session, &mut fields, "actor")?;
+    // Documented as accepted and without effect.
+    fields.value("requiresVerification");
     match operation {
         Operation::Create => create(session, fields, by, request).await,
         Operation::Update => update(session, fields, by, request).await,
@@ -175,6 +177,7 @@ async fn create(
     let entries = need_batch(&mut fields, "items")?;
     let parent = fields.parsed("parentId", item_ref)?;
     let traits = fields.split("traits", name)?.unwrap_or_default();
+    end(&mut fields)?;
     let read = entries.into_iter().enumerate().map(|(index, value)| read_new(index, value, parent.as_ref(), &traits));
     let Sorted { good, bad: mut failures } = sort_out(read);
     let (places, items): (Vec<usize>, Vec<NewItem>) = good.into_iter().unzip();
@@ -243,6 +246,12 @@ async fn update(
 ) -> Result<Answer, Error> {
     no_fence(&mut fields, "each entry of items has its own")?;
     let entries = need_batch(&mut fields, "items")?;
+    // Where it means something, null does too: it moves to the root.
+    if fields.has("parentId") {
+        let message = "parentId does not go with update: each entry of items has its own";
+        return Err(Error::validation(Reason::BadValue, message).at("parentId"));
+    }
+    end(&mut fields)?;
     let called: Vec<String> = entries.iter().map(called).collect();
     let read = entries
         .into_iter()
@@ -297,6 +306,7 @@ async fn delete(
     let entries = need_batch(&mut fields, "ids")?;
     let recursive = fields.flag("recursive")?.unwrap_or(false);
     let fence = fence(&mut fields)?;
+    end(&mut fields)?;
     let called: Vec<String> =
         entries.iter().map(|entry| entry.as_str().map_or_else(|| "unknown".to_owned(), docket_core::echo)).collect();
     let read = entries.iter().enumerate().map(|(index, value)| {

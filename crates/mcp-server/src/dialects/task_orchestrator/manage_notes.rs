@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{
-    NOTE_KEY_CHARS, PHASES, Sorted, actor, at_most, check_batch, fence, item_ref, name, need_batch, no_fence, one_of,
-    request_id, role_of, sort_out,
+    NOTE_KEY_CHARS, PHASES, Sorted, actor, at_most, check_batch, end, fence, item_ref, name, need_batch, no_fence,
+    one_of, request_id, role_of, sort_out,
 };
 use super::render::{Actor, FailedAt, FailedId};
 use super::schema::{self, Effect, count, list, object, rows, shape, short_text, text, texts, whole, word};
@@ -34,7 +34,7 @@ const OPERATIONS: &[(&str, Operation)] = &[("upsert", Operation::Upsert), ("dele
 pub(super) fn tool() -> Tool {
     let note = json!({
         "itemId": text(""),
-        "key": short_text(NOTE_KEY_CHARS, ""),
+        "key": short_text(NOTE_KEY_CHARS, "to 255 bytes"),
         "role": word(&["queue", "work", "review"], "the phase it belongs to"),
         "body": text(""),
         "actor": schema::actor(""),
@@ -113,6 +113,7 @@ async fn upsert(
 ) -> Result<Answer, Error> {
     no_fence(&mut fields, "each entry of notes has its own")?;
     let entries = need_batch(&mut fields, "notes")?;
+    end(&mut fields)?;
     for (index, entry) in entries.iter().enumerate() {
         let stated = by.is_some() || entry.get("actor").is_some_and(|actor| !actor.is_null());
         session.check_stated(stated, || format!("notes[{index}].actor"))?;
@@ -193,9 +194,13 @@ async fn delete(
     let item = fields.parsed("itemId", item_ref)?;
     let key = fields.parsed("key", name)?;
     let fence = fence(&mut fields)?;
+    end(&mut fields)?;
     if entries.is_empty() && item.is_none() {
         let hint = if key.is_some() { "key needs itemId" } else { "give ids or itemId" };
         return Err(Error::validation(Reason::MissingField, format!("nothing to delete: {hint}")).at("ids"));
+    }
+    if key.is_some() && item.is_none() {
+        return Err(Error::validation(Reason::MissingField, "key needs itemId: it narrows no ids").at("itemId"));
     }
     let mut failures: Vec<FailedId> = Vec::new();
     let mut ids: Vec<NoteId> = Vec::with_capacity(entries.len());
@@ -211,7 +216,7 @@ async fn delete(
     let mut deleted = 0;
     let of = item.map(|item| (item, key));
     if !ids.is_empty() || of.is_some() {
-        let command = RemoveNotes { project: session.project().clone(), ids, of, fence };
+        let command = RemoveNotes { project: session.project().clone(), ids, of, missing_ok: true, fence };
         let removed = session.engine().run(session.call(by, request), command).await?;
         deleted = removed.removed;
         let failed = removed.failed.into_iter();

@@ -5,8 +5,9 @@
 //!
 //! Beyond the original: keys name items and are told, `claim_item` has a selector and gives a fence that later writes may carry, items
 //! may say what they touch and need, every writing tool takes an `actor`, a request id holds without one and after a
-//! restart. Other than the original: unknown arguments are refused, and so is a blank id, key, name or word (a blank
-//! text is none: absent where an item is made, cleared where it is changed); a request id that is no UUID is not passed over, several claims in one call do not end each
+//! restart. Other than the original: unknown arguments are refused, so are those that do not belong to the operation, and so is a
+//! blank id, key, name or word (a blank text is none: absent where an item is made, cleared where it is changed); proofs of actors
+//! are kept and never told; a request id that is no UUID is not passed over, several claims in one call do not end each
 //! other, and a stated actor cannot write on what another one holds.
 
 mod advance_item;
@@ -23,6 +24,7 @@ mod item_args;
 mod manage_dependencies;
 mod manage_items;
 mod manage_notes;
+mod properties;
 mod query_dependencies;
 mod query_items;
 mod query_notes;

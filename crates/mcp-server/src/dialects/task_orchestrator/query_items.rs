@@ -10,7 +10,7 @@ use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::{item_ref, moment, name, one_of, role, tag};
+use super::args::{end, item_ref, moment, name, one_of, role, tag};
 use super::render::{Ancestor, ChildCounts, ClaimSummary, Full, Minimal, ancestors};
 use super::schema::{self, Effect, count, flag, object, rows, shape, text, whole, word};
 use crate::answer::Answer;
@@ -99,7 +99,7 @@ pub(super) fn tool() -> Tool {
     let output = json!({
         "id": schema::word_out(), "key": schema::word_out(), "title": schema::word_out(), "role": schema::word_out(),
         "items": rows(), "total": count(), "returned": count(), "limit": count(), "offset": count(),
-        "item": shape(), "childCounts": shape(), "children": rows(),
+        "item": shape(), "childCounts": shape(), "children": rows(), "truncated": flag(""),
     });
     let about = "Read work items: get one in full, search with filters and pages (short rows), or overview of the roots or of one \
                  item with child counts by role.";
@@ -118,6 +118,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
 async fn get(session: &Session, mut fields: Fields) -> Result<Answer, Error> {
     let id = fields.need("id", item_ref)?;
     let with_ancestors = fields.flag("includeAncestors")?.unwrap_or(false);
+    end(&mut fields)?;
     let around = Around { ancestors: with_ancestors, ..Around::default() };
     let seen = session.engine().show(session.project(), std::slice::from_ref(&id), around).await?;
     let item = seen.resolve(&id)?;
@@ -150,6 +151,7 @@ struct SearchRow<'a> {
 async fn search(session: &Session, mut fields: Fields) -> Result<Answer, Error> {
     let with_ancestors = fields.flag("includeAncestors")?.unwrap_or(false);
     let (filter, finds_nothing) = filter(session, &mut fields).await?;
+    end(&mut fields)?;
     let found = if finds_nothing { Found::default() } else { session.engine().find(&filter).await? };
     let seen: Option<Slice> = if with_ancestors && !found.items.is_empty() {
         Some(session.engine().with_ancestors(found.items.iter()).await?)
@@ -169,7 +171,7 @@ async fn search(session: &Session, mut fields: Fields) -> Result<Answer, Error> 
 
 /// What is asked for, and whether it is certain that nothing matches.
 async fn filter(session: &Session, fields: &mut Fields) -> Result<(Filter, bool), Error> {
-    let question = fields.text("query")?;
+    let question = fields.parsed("query", |text| Ok(text.to_owned()))?;
     let words = question.as_deref().map(terms).unwrap_or_default();
     let finds_nothing = question.is_some() && words.is_empty();
     let mut filter = Filter {
@@ -240,6 +242,8 @@ struct ScopedAnswer<'a> {
 struct GlobalAnswer<'a> {
     items: Vec<RootRow<'a>>,
     total: usize,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 #[derive(Serialize)]
@@ -266,14 +270,16 @@ struct CountedRow<'a> {
 
 async fn overview(session: &Session, mut fields: Fields) -> Result<Answer, Error> {
     let with_children = fields.flag("includeChildren")?.unwrap_or(false);
-    if let Some(id) = fields.parsed("itemId", item_ref)? {
-        return scoped(session, &id).await;
-    }
+    let item = fields.parsed("itemId", item_ref)?;
     let limit = clamped(&mut fields, "limit", OVERVIEW_ROWS, 1, MOST_ROWS)?;
+    end(&mut fields)?;
+    if let Some(id) = item {
+        return scoped(session, &id, limit).await;
+    }
     let overview = session.engine().overview(session.project(), limit, with_children).await?;
     let keys = session.keys(overview.entries.iter().map(|entry| &entry.item)).await;
     let items: Vec<RootRow<'_>> = overview.entries.iter().map(|entry| root_row(entry, with_children, &keys)).collect();
-    Ok(Answer::of(&GlobalAnswer { total: items.len(), items }))
+    Ok(Answer::of(&GlobalAnswer { total: items.len(), items, truncated: overview.truncated }))
 }
 
 fn root_row<'a>(entry: &'a OverviewEntry, with_children: bool, keys: &Keys) -> RootRow<'a> {
@@ -291,8 +297,8 @@ fn counted<'a>(item: &'a Item, child_counts: ChildCounts, keys: &Keys) -> Counte
     CountedRow { item: Minimal::of(item, keys), traits: &item.traits, child_counts }
 }
 
-async fn scoped(session: &Session, id: &ItemRef) -> Result<Answer, Error> {
-    let entry = session.engine().overview_of(session.project(), id).await?;
+async fn scoped(session: &Session, id: &ItemRef, limit: usize) -> Result<Answer, Error> {
+    let entry = session.engine().overview_of(session.project(), id, limit).await?;
     // The rules are needed only to name the role that an item put aside returns to.
     let rules = match &entry.item.previous_status {
         None => None,

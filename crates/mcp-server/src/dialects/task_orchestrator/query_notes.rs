@@ -6,7 +6,7 @@ use rmcp::model::{JsonObject, Tool};
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::{PHASES, item_ref, one_of, role_of};
+use super::args::{PHASES, end, item_ref, one_of, role_of};
 use super::render::Actor;
 use super::schema::{self, Effect, count, flag, object, rows, text, word, word_out};
 use crate::answer::Answer;
@@ -79,6 +79,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     match fields.need("operation", one_of(OPERATIONS))? {
         Operation::Get => {
             let id = fields.need("id", str::parse::<NoteId>)?;
+            end(&mut fields)?;
             let note = session.engine().note(id).await?;
             Ok(Answer::of(&NoteRow::of(&note, true)))
         }
@@ -90,6 +91,7 @@ async fn list(session: &Session, mut fields: Fields) -> Result<Answer, Error> {
     let item = fields.need("itemId", item_ref)?;
     let phase = fields.parsed("role", role_of(PHASES))?;
     let body = fields.flag("includeBody")?.unwrap_or(true);
+    end(&mut fields)?;
     let notes =
         none_of_unknown(&item, session.engine().notes_of(session.project(), &item).await.map(|(_, notes)| notes))?;
     let of_phase = |note: &&Note| phase.is_none_or(|phase| note.phase == phase);

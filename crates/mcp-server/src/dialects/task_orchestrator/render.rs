@@ -1,15 +1,16 @@
 //! Shapes that several answers share. Fields stand in the order in which this dialect writes them.
 
 use docket_core::model::{
-    ActorClaim, Attribution, Edge, EdgeKind, Item, ItemId, Key, Name, Priority, Role, Tag, Timestamp, Title,
+    ActorKind, Attribution, Edge, EdgeKind, Item, ItemId, Key, Name, Priority, Role, Tag, Timestamp, Title,
     Verification,
 };
 use docket_core::store::{ChildTally, ClaimTally, Slice};
 use docket_core::workflow::{ExpectedNote, Workflow};
 use docket_core::{Blocker, Error};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::value::to_raw_value;
 
+use super::properties::Properties;
 use crate::session::Keys;
 
 /// An entry of a batch that was not carried out, by its place.
@@ -178,10 +179,9 @@ fn properties(item: &Item) -> Option<String> {
     if item.traits.is_empty() {
         return own;
     }
-    let mut object: Map<String, Value> = own.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    let traits = item.traits.iter().map(|name| Value::from(name.as_str())).collect();
-    object.insert("traits".to_owned(), Value::Array(traits));
-    Some(Value::Object(object).to_string())
+    let mut object: Properties = own.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    object.put("traits".to_owned(), to_raw_value(&item.traits).ok()?);
+    serde_json::to_string(&object).ok()
 }
 
 /// A note that a schema knows.
@@ -219,14 +219,25 @@ fn expected_note(note: &ExpectedNote, filled: bool) -> Expected<'_> {
 #[derive(Serialize)]
 pub(super) struct Actor<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    actor: Option<&'a ActorClaim>,
+    actor: Option<Claimed<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     verification: Option<&'a Verification>,
 }
 
+/// Who says they acted. The proof is kept and never told: whoever reads a note could send it as their own.
+#[derive(Serialize)]
+struct Claimed<'a> {
+    id: &'a Name,
+    kind: ActorKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<&'a Name>,
+}
+
 impl<'a> Actor<'a> {
     pub(super) fn of(by: Option<&'a Attribution>) -> Self {
-        Self { actor: by.map(|by| &by.actor), verification: by.map(|by| &by.verification) }
+        let claimed =
+            |by: &'a Attribution| Claimed { id: &by.actor.id, kind: by.actor.kind, parent: by.actor.parent.as_ref() };
+        Self { actor: by.map(claimed), verification: by.map(|by| &by.verification) }
     }
 }
 
