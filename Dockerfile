@@ -6,7 +6,7 @@
 # There is no key and no password in the image. `docket serve` on an address that others can reach refuses to start while
 # the database has no key: make one first, with the same image and the same DOCKET_DB:
 #
-#   docker run --rm -v docket:/var/lib/docket docket init
+#   docker run --rm -v docket:/var/lib/docket docket --project default init
 #   docker run --rm -v docket:/var/lib/docket docket key create --profile maintainer --name admin
 #   docker run -d   -v docket:/var/lib/docket -p 127.0.0.1:7420:7420 docket
 

@@ -177,6 +177,20 @@ pub fn run_on(url: &str, statements: &str) {
     postgres::run(url, statements);
 }
 
+/// Stops processes of the server that tests use, until they are told to go on. A server that somebody named may be on another machine:
+/// then what has this number here is somebody else's, and is left alone.
+pub fn put_to_sleep(processes: &[u32]) {
+    for process in processes {
+        let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+        assert!(
+            name.trim() == "postgres",
+            "process {process} is no Postgres of this machine: name one that is by {}, or none",
+            postgres::VARIABLE
+        );
+    }
+    processes.iter().for_each(|process| signal("STOP", *process));
+}
+
 /// Sends a signal to a process, by name.
 pub fn signal(name: &str, process: u32) {
     let sent = Command::new("kill").arg(format!("-{name}")).arg(process.to_string()).status();

@@ -18,7 +18,8 @@ const USAGE: &str = "\
 cargo xtask test             build everything and run every test
 cargo xtask soak [TIMES] [promises] [parity] [oldest-postgres] [newest-postgres]
                              the experiments on what is promised, so many times as long (10 where nothing is said), and the
-                             contract of stores on Postgres 13, from npm; only the parts that are named, where any are
+                             contract of stores on the oldest Postgres that is promised and on the newest there is, from
+                             npm; only the parts that are named, where any are
 cargo xtask ci [STEP...]     fmt, clippy, deny, tidy, test and docs, or only the steps named
 cargo xtask bench [--quick] [PART...]
                              what is promised of speed and size, measured on a release build; target/bench.json

@@ -37,6 +37,9 @@ pub(crate) enum Failure {
     /// The same of a move that gates refuse, with the items that stand in the way by name.
     #[error("{0}")]
     Refused(Box<Error>, Names),
+    /// The engine said no, and shows what it is about: in lines for people, in further fields for programs.
+    #[error("{0}")]
+    Showing(Box<Error>, Vec<String>, serde_json::Value),
     /// The surroundings or the configuration do not allow it.
     #[error("{0}")]
     Environment(String),
@@ -65,7 +68,7 @@ impl Failure {
     /// The code to end with.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Engine(error) | Self::Refused(error, _) => code_of(error),
+            Self::Engine(error) | Self::Refused(error, _) | Self::Showing(error, ..) => code_of(error),
             Self::Environment(_) => ENVIRONMENT,
             Self::Told(code) => *code,
             Self::ClosedPipe => OK,

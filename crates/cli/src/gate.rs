@@ -23,8 +23,12 @@ const KNOWN_MEANWHILE: Duration = Duration::from_secs(5);
 /// quarter of a second.
 const ASKING_WAIT: Duration = Duration::from_millis(150);
 
-/// What proxies write into a request. One that has such a header comes from wherever the proxy is reached.
-const FORWARDED: [&str; 5] = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+/// What proxies write into a request, beside whatever begins with [`FORWARDED_ALSO`]. One that has such a header comes from wherever
+/// the proxy is reached.
+const FORWARDED: [&str; 7] =
+    ["forwarded", "via", "x-real-ip", "x-client-ip", "x-original-forwarded-for", "true-client-ip", "cf-connecting-ip"];
+/// How the names of the others begin: what it came by, to whom, at which port.
+const FORWARDED_ALSO: &str = "x-forwarded";
 
 /// How often those who are still being answered look whether the door has been closed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -203,7 +207,8 @@ impl Gatekeeper for Door {
 
 /// Refuses a request that was passed on: it need not come from this machine, whatever address it has now.
 fn direct(request: &Parts) -> Result<(), Denied> {
-    let Some(header) = FORWARDED.into_iter().find(|name| request.headers.contains_key(*name)) else { return Ok(()) };
+    let forwarded = |name: &&str| FORWARDED.contains(name) || name.starts_with(FORWARDED_ALSO);
+    let Some(header) = request.headers.keys().map(http::HeaderName::as_str).find(forwarded) else { return Ok(()) };
     let message = format!(
         "this came through a proxy ({header}), and without keys this server answers its own machine alone: whoever runs it makes \
          a key (docket key create)"
@@ -227,6 +232,10 @@ impl<G: Gatekeeper> Gatekeeper for Counted<G> {
 
     async fn recognise(&self, request: &Parts) -> Result<Caller, Denied> {
         self.gate.admit(request).await
+    }
+
+    fn count(&self, caller: &Caller) -> Result<(), Error> {
+        self.limiter.admit(&caller.principal)
     }
 
     async fn token_issuers(&self) -> Option<Vec<String>> {

@@ -107,7 +107,8 @@ fn unmade_of(root: &Path, database: &Place) -> Vec<PathBuf> {
 /// What is shown to whoever is asked about pull requests, where the operator says so. A variable that is named and not there is an
 /// error: without a token, a server denies that there is what only few may see.
 pub(crate) fn github_token(said: &RunnerSettings) -> Result<Option<String>, Failure> {
-    let Some(name) = &said.github_token_variable else { return Ok(None) };
+    // Where nobody is asked, nothing is shown to anybody.
+    let Some(name) = said.github_token_variable.as_ref().filter(|_| said.github_api.is_some()) else { return Ok(None) };
     let token = std::env::var(name).ok().filter(|token| !token.trim().is_empty());
     let missing =
         || Failure::environment(format!("[runner] github_token_variable: {name} is not set in the environment"));

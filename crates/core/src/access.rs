@@ -50,6 +50,10 @@ impl Profile {
     }
 }
 
+/// The least profile of whoever removes anything for good, whatever it is and by whichever surface: items, notes, edges, links,
+/// entries of knowledge.
+pub const REMOVES: Profile = Profile::Maintainer;
+
 impl std::fmt::Display for Profile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())

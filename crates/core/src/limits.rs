@@ -87,6 +87,9 @@ pub const MARKER_COLUMN: usize = 512;
 pub const FAULTS_SHOWN: usize = 20;
 /// Most rows of one page.
 pub const PAGE: usize = 200;
+/// Most bytes of long texts on one page, and of one tree that is shown: descriptions, summaries, properties and metadata of items, bodies
+/// of notes. A page that would hold more ends sooner and says where the next begins; one row it always holds.
+pub const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// Shortest and longest lease, in seconds. A surface may narrow it further.
 pub const LEASE_SECONDS: std::ops::RangeInclusive<u32> = 1..=86_400;
 /// Longest request id, in characters.

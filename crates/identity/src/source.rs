@@ -105,6 +105,7 @@ impl KeySource {
                 Err(Failed::Useless(what)) => return Err(SetupError(format!("the key server's answer: {what}"))),
                 Err(Failed::Away(FetchError(what))) => {
                     tracing::warn!(what, "the keys that proofs are checked with are not there yet");
+                    shared.known().failed = Some(what);
                 }
             }
         }
@@ -182,12 +183,14 @@ impl Shared {
         Look::Old { attempt: self.refresh(&mut known), will_do }
     }
 
-    /// The attempt that is under way, or a new one, unless the last was lately: a stranger's key id must not make us a
-    /// nuisance, however often he comes and hangs up.
+    /// The attempt that is under way, or a new one. Not lately after another where that failed, or where the keys are fresh and
+    /// only lack the one that is named: neither a server that is away nor a stranger's key id makes us a nuisance, however often
+    /// he comes and hangs up. Keys that have had their time are fetched again whenever that is.
     fn refresh(self: &Arc<Self>, known: &mut Known) -> Option<Attempt> {
+        let is_due = known.failed.is_none() && known.cached.as_ref().is_some_and(|cached| !self.is_fresh(cached));
         match &known.attempt {
             Some(last) if last.is_under_way() => return Some(last.clone()),
-            Some(last) if last.begun.elapsed() < self.settings.refresh_pause => return None,
+            Some(last) if !is_due && last.begun.elapsed() < self.settings.refresh_pause => return None,
             Some(_) | None => {}
         }
         let (tell, ended) = watch::channel(false);

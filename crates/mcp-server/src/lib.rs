@@ -27,4 +27,4 @@ pub use elicit::Elicited;
 pub use server::DocketServer;
 pub use session::{Session, Settings};
 pub use surface::{Calling, Completing, Getting, Guide, Surface, Watch, names_projects, surface, surfaces};
-pub use transport::{HttpEndpoint, LINE_BYTES, ServeError, StatelessHttp, serve, serve_stdio};
+pub use transport::{HttpEndpoint, LINE_BYTES, ServeError, StatelessHttp, serve, serve_stdio, tells_only};

@@ -98,9 +98,11 @@ struct Readiness {
 }
 
 impl Readiness {
-    /// Takes in what a look at the store found.
-    fn learn(&mut self, found: Result<(), Kind>) {
-        let now = Instant::now();
+    /// Takes in what a look at the store found. Two looks that are far apart say nothing of the time between them.
+    fn learn(&mut self, found: Result<(), Kind>, now: Instant) {
+        if self.at.is_none_or(|at| now.saturating_duration_since(at) > READY_BUSY) {
+            self.busy = None;
+        }
         self.at = Some(now);
         match found {
             Ok(()) => (self.ready, self.busy) = (true, None),
@@ -160,7 +162,8 @@ impl Shared {
         }
         let before = known.ready;
         let found = tokio::time::timeout(READY_TIMEOUT, self.engine.ready()).await;
-        known.learn(found.map_or(Err(Kind::Transient), |found| found.map_err(|error| error.kind)));
+        let found = found.map_or(Err(Kind::Transient), |found| found.map_err(|error| error.kind));
+        known.learn(found, Instant::now());
         // Said once, not at every look of a load balancer.
         match (before, known.ready) {
             (true, false) => tracing::warn!("the store does not answer, or takes no writes"),
@@ -207,4 +210,28 @@ pub(crate) fn no_project(slug: &Slug) -> Error {
 /// Whether a caller who writes this means the project: it goes by its slug and by its id.
 pub(crate) fn is_meant(project: &Project, named: &Slug) -> bool {
     project.slug == *named || project.id.to_string() == named.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_store_counts_as_away_after_five_seconds_that_were_looked_at() {
+        let begun = Instant::now();
+        let at = |seconds: u64| begun + Duration::from_secs(seconds);
+        let mut known = Readiness { ready: true, at: None, busy: None };
+        let mut look = |seconds, found: Result<(), Kind>| {
+            known.learn(found, at(seconds));
+            known.ready
+        };
+        assert!(look(0, Err(Kind::Shedding)));
+        // Two unlucky looks a minute apart are no minute of being busy.
+        assert!(look(60, Err(Kind::Shedding)));
+        assert!(look(63, Err(Kind::Shedding)) && !look(66, Err(Kind::Shedding)));
+        assert!(look(67, Ok(())) && look(68, Err(Kind::Shedding)));
+        assert!(!look(69, Err(Kind::Transient)));
+    }
 }

@@ -26,6 +26,13 @@ pub trait Endpoint: Send + Sync + 'static {
         request: Request<Full<Bytes>>,
     ) -> Answering<'_>;
 
+    /// Whether a body asks for anything. What only tells something is no call that anybody counts: whoever may make no more calls for now
+    /// may still take one back.
+    fn asks(&self, body: &[u8]) -> bool {
+        _ = body;
+        true
+    }
+
     /// Ends what only waits, as if its time were over: the server is about to stop.
     fn stop(&self);
 

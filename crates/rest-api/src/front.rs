@@ -150,22 +150,29 @@ async fn known(
 
 async fn let_in(shared: &Shared, request: Request) -> Result<(Request, Held<'_>), Failure> {
     let (mut parts, body) = request.into_parts();
-    let caller = known(shared, &parts, shared.gate.admit(&parts)).await?;
+    // What comes to another protocol is counted when it is known whether it asks for anything.
+    let counted_later = shared.mcp.as_ref().filter(|_| routes::is_mcp(&parts));
+    let recognised = if counted_later.is_some() { shared.gate.recognise(&parts) } else { shared.gate.admit(&parts) };
+    let caller = known(shared, &parts, recognised).await?;
     let caller = crate::gate::placed(&parts, shared.actors.stated(&parts, caller).await?)?;
     shared.actors.check(&parts, &caller)?;
     check_condition(&parts)?;
-    let (alone, most) = if is_import(&parts) {
-        (Some(routes::begin_import(shared, &caller)?), shared.limits.import_bytes)
-    } else {
-        (None, shared.limits.body_bytes)
-    };
+    let imports = is_import(&parts);
+    let most = if imports { shared.limits.import_bytes } else { shared.limits.body_bytes };
+    if imports {
+        routes::may_import(shared, &caller)?;
+    }
     let (body, room) = if reads(&parts) {
         // Nothing that is read is asked for by a body.
         (Body::empty(), None)
     } else {
         let (bytes, room) = shared.bodies.take(&caller.principal, &parts.headers, body, most).await?;
+        if counted_later.is_some_and(|mcp| mcp.asks(&bytes)) {
+            shared.gate.count(&caller)?;
+        }
         (Body::from(bytes), Some(room))
     };
+    let alone = if imports { Some(routes::begin_import(shared)?) } else { None };
     let turn = shared.turns.take().await?;
     let engine = caller.engine.telling(Arc::new(WhileItWaits(turn.clone())));
     let caller = Caller { engine, ..caller };

@@ -94,9 +94,16 @@ pub trait Gatekeeper: Send + Sync + 'static {
     /// Who sent this request, or why nobody is let in. There is at most one `Authorization` header; the body was not read.
     async fn admit(&self, request: &Parts) -> Result<Caller, Denied>;
 
-    /// The same for a call that nobody counts: it tells whoever looks after the server how that does.
+    /// The same for a call that nobody counts, or not yet: it tells whoever looks after the server how that does; or what it is, is known by
+    /// its body.
     async fn recognise(&self, request: &Parts) -> Result<Caller, Denied> {
         self.admit(request).await
+    }
+
+    /// Counts a call of a caller that was recognised; or says why it may make no more.
+    fn count(&self, caller: &Caller) -> Result<(), Error> {
+        _ = caller;
+        Ok(())
     }
 
     /// Who gives tokens out (RFC 9728), if tokens are taken at all.

@@ -310,6 +310,18 @@ mod tests {
         }
     }
 
+    /// Two of one name in one place would be one that clients read twice.
+    #[test]
+    fn no_operation_has_a_parameter_twice() {
+        for (path, method, operation) in operations() {
+            let mut known = BTreeSet::new();
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let named = (parameter["in"].to_string(), parameter["name"].to_string().to_lowercase());
+                assert!(known.insert(named), "{method} {path}: {} is there twice", parameter["name"]);
+            }
+        }
+    }
+
     #[test]
     fn every_reference_leads_somewhere() {
         fn references(value: &Value, found: &mut BTreeSet<String>) {

@@ -39,6 +39,7 @@ impl Turn {
         let Around {
             ancestors,
             subtree,
+            subtree_bytes: _,
             open_children,
             edges,
             notes: _,

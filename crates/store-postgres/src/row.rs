@@ -61,3 +61,7 @@ pub(crate) const KEY: &str = "json_build_array(k.id, k.handle, encode(k.digest, 
 /// A row `p` of `projects` with its row `r` of `rules`, in the order of `ProjectRow`.
 pub(crate) const PROJECT: &str = "json_build_array(p.id, p.slug, p.name, p.prefix, r.workflow, r.schemas, \
     p.next_number, p.version, p.created_at, p.archived_at)";
+
+/// How many bytes the long texts of an item `i` take, as `docket_core::store::fitting` counts them: known without reading them.
+pub(crate) const LONG: &str = "octet_length(i.summary) + coalesce(octet_length(i.description), 0) \
+     + coalesce(octet_length(i.properties), 0) + coalesce(octet_length(i.metadata), 0)";

@@ -136,3 +136,7 @@ pub(crate) const KEY: &str = "json_array(hex(k.id), k.handle, hex(k.digest), k.n
 /// A row `p` of `projects` with its row `r` of `rules`, in the order of `ProjectRow`.
 pub(crate) const PROJECT: &str = "json_array(hex(p.id), p.slug, p.name, p.prefix, json(r.workflow), json(r.schemas), \
     p.next_number, p.version, p.created_at, p.archived_at)";
+
+/// How many bytes the long texts of an item `i` take, as `docket_core::store::fitting` counts them: known without reading them.
+pub(crate) const LONG: &str = "octet_length(i.summary) + coalesce(octet_length(i.description), 0) \
+     + coalesce(octet_length(i.properties), 0) + coalesce(octet_length(i.metadata), 0)";

@@ -1,8 +1,10 @@
 //! Lists: each filter, each order, pages and counts.
 
-use docket_core::model::{Complexity, Inbox, Item, ItemId, Priority, Role, Tag, Timestamp, Title};
+use docket_core::model::{Complexity, Inbox, Item, ItemId, Priority, Role, Tag, Text, Timestamp, Title};
 use docket_core::search;
-use docket_core::store::{ChangeSet, ClaimState, Filter, Order, Place, ProjectRef, SortBy, TimeRange, Touched};
+use docket_core::store::{
+    Around, ChangeSet, ClaimState, Filter, Order, Place, ProjectRef, Scope, SortBy, TimeRange, Touched,
+};
 
 use super::support::{Bench, child, claim, item, name, project};
 
@@ -223,6 +225,38 @@ pub async fn pages_make_up_the_list(bench: Bench) {
         let counted = Filter { after: whole.get(5).map(|item| list.place(item)), count: true, ..list.clone() };
         let counted = bench.store.find(&counted).await.expect("a page");
         assert_eq!(counted.total, u64::try_from(whole.len()).expect("few"), "the count is of all: {list:?}");
+    }
+}
+
+/// A page and a tree end with the first item whose long texts have no room in their bytes: it tells that there is more.
+pub async fn what_has_no_room_ends_a_page_and_a_tree(bench: Bench) {
+    let long = |bytes: usize| Some(Text::parse(&"ä".repeat(bytes / 2)).expect("a text"));
+    let mut root = item(&bench.project, 1, "Root");
+    root.description = long(1000);
+    let mut items = vec![root.clone()];
+    for number in 2..=7 {
+        let mut below = child(&root, number, &format!("Title {number}"), &bench.project);
+        match number % 3 {
+            0 => below.description = long(100),
+            1 => below.properties = long(100),
+            _ => (below.metadata, below.description) = (long(60), long(40)),
+        }
+        items.push(below);
+    }
+    bench.put_items(&items).await;
+    let numbers = |items: &[Item]| items.iter().map(|item| item.number).collect::<Vec<_>>();
+    for (bytes, room) in [(0, 1), (99, 1), (100, 2), (250, 3), (599, 6), (600, 6)] {
+        for order in [Order::Asc, Order::Desc] {
+            let filter = Filter { parent: Some(Some(root.id)), bytes: Some(bytes), order, ..all(&bench) };
+            let found = bench.store.find(&filter).await.expect("a page");
+            let whole = bench.store.find(&Filter { bytes: None, ..filter }).await.expect("a page");
+            assert_eq!(numbers(&found.items), numbers(&whole.items)[..room], "{bytes} bytes, {order:?}");
+            assert_eq!(found.total, 6, "the count is of all");
+        }
+        let around = Around { subtree: Some(50), subtree_bytes: Some(bytes), ..Around::default() };
+        let seen = bench.store.view(&Scope { items: vec![root.id.into()], around, ..Scope::default() }).await;
+        let below = seen.expect("a tree").subtree;
+        assert_eq!((below.rows.len(), below.truncated), (bytes / 100, bytes < 600), "{bytes} bytes");
     }
 }
 

@@ -36,6 +36,7 @@ macro_rules! cases {
             finding::pages_and_counts_are_what_was_asked_for,
             finding::pages_make_up_the_list,
             finding::nothing_shifts_a_page,
+            finding::what_has_no_room_ends_a_page_and_a_tree,
             knowledge::what_was_learned_comes_back_as_it_was_written,
             knowledge::entries_are_found_by_their_words_the_newest_first,
             knowledge::filters_and_limits_leave_out_what_does_not_fit,

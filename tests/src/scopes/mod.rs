@@ -198,6 +198,7 @@ async fn reads(engine: &Engine, names: &Names) -> Vec<(&'static str, String)> {
     let everything = Around {
         ancestors: true,
         subtree: Some(100),
+        subtree_bytes: Some(1 << 20),
         open_children: Some(100),
         edges: EdgeReach::Shown,
         notes: NoteReach::Heads,

@@ -1,6 +1,6 @@
 //! Checks by the command line: writing, approving, attesting, and what is said where nothing runs them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::desk::{Desk, is_harmless};
 
@@ -99,6 +99,32 @@ fn letting_a_command_run_takes_another_person() {
     assert!(desk.ok(&["check", "list", &item]).contains("not approved"));
     let said = desk.ok(&["--actor", "user:zoe", "check", "approve", &item, "--only", "0", "--if-version", "2"]);
     assert!(said.contains("approved checks of") && !said.contains("not approved"), "{said}");
+    // What is approved already needs no word.
+    let said = desk.ok(&["--actor", "user:zoe", "check", "approve", &item]);
+    assert!(said.contains("all of these are approved") && said.contains("approved by"), "{said}");
+}
+
+#[test]
+fn programs_are_told_apart_which_version_to_read_and_what_it_would_let_run() {
+    let desk = Desk::standard();
+    let item = desk.add(&["One"]);
+    desk.ok(&["check", "add", &item, "tests", "--cmd", "true\nfalse"]);
+    desk.ok(&["check", "add", &item, "by hand"]);
+    let error = desk.error(2, &["--actor", "user:zoe", "check", "approve", &item]);
+    assert!(error["message"].as_str().is_some_and(|message| !message.contains('\n')), "{error}");
+    assert_eq!((&error["reason"], &error["version"]), (&json!("missing_field"), &json!(3)));
+    assert_eq!((&error["checks"][0]["index"], &error["checks"][1]), (&json!(0), &Value::Null), "{error}");
+    assert_eq!(error["checks"][0]["cmd"], json!("true\nfalse"), "{error}");
+}
+
+#[test]
+fn a_runner_that_asks_nobody_about_pull_requests_needs_no_token() {
+    let desk = Desk::standard();
+    let token = "[runner]\ngithub_token_variable = \"DOCKET_TESTS_NO_SUCH_TOKEN\"\n";
+    desk.write("docket.toml", token);
+    desk.ok(&["runner", "--once"]);
+    desk.write("docket.toml", &format!("{token}github_api = \"http://127.0.0.1:9\"\n"));
+    assert!(desk.fails(3, &["runner", "--once"]).contains("DOCKET_TESTS_NO_SUCH_TOKEN is not set"));
 }
 
 #[test]

@@ -73,20 +73,59 @@ fn haproxy_understands_its_file() {
 }
 
 #[test]
-fn systemd_understands_the_unit() {
+fn systemd_understands_the_units() {
     let Some(analyze) = program("systemd-analyze", "systemd") else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let file = read("deploy/docket.service");
-    // It looks whether what is started is there.
-    let ours = file.replace("/usr/local/bin/docket", &docket().display().to_string());
-    assert_ne!(file, ours, "it names its program");
-    let check = |text: &str| {
-        let path = folder.path().join("docket.service");
-        std::fs::write(&path, text).expect("a file");
-        run(Command::new(&analyze).args(["verify", "--man=no"]).arg(&path))
-    };
-    let (content, said) = check(&ours);
-    assert!(content && said.trim().is_empty(), "{said}");
-    let (_, said) = check(&ours.replace("ProtectClock=yes", "ProtectClok=yes"));
-    assert!(said.contains("ProtectClok"), "a slip of the pen goes unseen: {said}");
+    for name in ["docket.service", "docket-runner.service"] {
+        let file = read(&format!("deploy/{name}"));
+        // It looks whether what is started is there.
+        let ours = file.replace("/usr/local/bin/docket", &docket().display().to_string());
+        assert_ne!(file, ours, "{name} names its program");
+        let check = |text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("a file");
+            run(Command::new(&analyze).args(["verify", "--man=no"]).arg(&path))
+        };
+        // As it stands, and with all that it offers.
+        for text in [ours.clone(), ours.replace("\n#Environment", "\nEnvironment")] {
+            let (content, said) = check(&text);
+            assert!(content && said.trim().is_empty(), "{name}: {said}");
+        }
+        let (_, said) = check(&ours.replace("ProtectClock=yes", "ProtectClok=yes"));
+        assert!(said.contains("ProtectClok"), "{name}: a slip of the pen goes unseen: {said}");
+    }
+}
+
+/// A folder that a unit names and a machine lacks keeps it from starting, unless the unit makes it, or does without.
+#[test]
+fn units_start_where_their_folders_are_not() {
+    for name in ["deploy/docket.service", "deploy/docket-runner.service"] {
+        let unit = read(name);
+        let said = |key: &str| {
+            unit.lines().filter_map(|line| line.strip_prefix(key)).flat_map(str::split_whitespace).collect::<Vec<_>>()
+        };
+        let made: Vec<String> = said("StateDirectory=").iter().map(|folder| format!("/var/lib/{folder}")).collect();
+        for folder in said("WorkingDirectory=") {
+            // The work tree is the operator's, who puts it there.
+            assert!(made.iter().any(|made| made == folder) || folder == "/srv/work/web", "{name}: {folder}");
+        }
+        for folder in said("ReadWritePaths=") {
+            assert!(folder.starts_with('-') || said("WorkingDirectory=").contains(&folder), "{name}: {folder}");
+        }
+        // What systemd hands over as a credential its group may read, and a password file of that kind is passed over.
+        assert!(!unit.contains("PGPASSFILE") && !unit.contains("LoadCredential"), "{name}");
+    }
+}
+
+/// The user docket may not look into root's folder, where settings would be looked for from.
+#[test]
+fn commands_as_the_user_docket_are_run_from_a_folder_that_it_may_enter() {
+    let mut count = 0;
+    for file in super::FILES {
+        for line in read(file).lines().filter(|line| line.contains("-u docket ")) {
+            assert!(line.contains("cd / && "), "{file}: {line}");
+            count += 1;
+        }
+    }
+    assert!(count >= 2, "{count}");
 }

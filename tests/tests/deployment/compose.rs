@@ -1,5 +1,6 @@
 //! The compose file: well formed, whole, and of one mind with the proxy's file.
 
+use docket_tests::program::docket;
 use serde_json::Value;
 
 use super::{PORT, path, read};
@@ -74,6 +75,33 @@ fn the_proxy_knows_every_replica() {
     let settings = read("deploy/docket.toml");
     for (name, _) in replicas {
         assert!(settings.contains(&format!("\"{name}\"")), "Prometheus asks {name} by that name");
+    }
+}
+
+/// The guide's steps, one after the other as they are written, end with a runner that runs.
+#[test]
+fn the_steps_of_the_guide_lead_to_a_runner_that_runs() {
+    let guide = read("docs/guides/fleet.md");
+    let section = guide.split("\n## ").find(|section| section.starts_with("Two replicas")).expect("the section");
+    let steps: Vec<Vec<&str>> = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ docker compose run --rm docket-1 "))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(steps.len(), 2, "{steps:?}");
+    // The image works in a folder of this name.
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("docket");
+    std::fs::create_dir(&folder).expect("a folder");
+    let database = format!("sqlite:{}", folder.join("docket.db").display());
+    let compose = compose();
+    let mut runner = texts(&compose["services"]["runner"]["command"]);
+    runner.push("--once");
+    for words in steps.into_iter().chain([runner]) {
+        let mut command = std::process::Command::new(docket());
+        command.args(&words).current_dir(&folder).env_clear();
+        let ran = command.env("HOME", place.path()).env("DOCKET_DB", &database).output().expect("it runs");
+        assert!(ran.status.success(), "docket {}: {}", words.join(" "), String::from_utf8_lossy(&ran.stderr));
     }
 }
 

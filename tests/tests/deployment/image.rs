@@ -74,11 +74,97 @@ fn it_starts_what_exists() {
     command.push("--help".to_owned());
     let ran = run(&command.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let ignored = read(".dockerignore");
-    for needed in ["Cargo.toml", "Cargo.lock", "crates", "migrations", "tests", "xtask", "bench", "examples"] {
-        assert!(path(needed).exists() && ignored.lines().all(|line| line != needed), "the build needs {needed}");
+}
+
+/// Whether a file is left out of what a build is given: it or a folder that it lies in fits a line.
+fn is_left_out(file: &str) -> bool {
+    fn fits(pattern: &[&str], parts: &[&str]) -> bool {
+        match (pattern, parts) {
+            ([], _) => true,
+            (["**", rest @ ..], parts) => (0..=parts.len()).any(|skipped| fits(rest, &parts[skipped..])),
+            ([one, rest @ ..], [part, parts @ ..]) => one_fits(one, part) && fits(rest, parts),
+            ([_, ..], []) => false,
+        }
     }
-    for kept_out in [".git", "target", "**/.env", "*.db"] {
-        assert!(ignored.lines().any(|line| line == kept_out), "{kept_out} would get into the image");
+    fn one_fits(pattern: &str, part: &str) -> bool {
+        match pattern.split_once('*') {
+            None => pattern == part,
+            Some((before, after)) => {
+                assert!(!after.contains('*'), "{pattern} is more than this test reads");
+                part.len() >= before.len() + after.len() && part.starts_with(before) && part.ends_with(after)
+            }
+        }
+    }
+    let rules = read(".dockerignore");
+    let rules = rules.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let parts: Vec<&str> = file.split('/').collect();
+    rules.into_iter().any(|rule| {
+        assert!(!rule.starts_with('!'), "{rule} is more than this test reads");
+        fits(&rule.split('/').collect::<Vec<_>>(), &parts)
+    })
+}
+
+/// Every file beneath a folder of the repository, by its name there.
+fn files(folder: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path(folder)).unwrap_or_else(|error| panic!("{folder}: {error}")) {
+        let entry = entry.expect("an entry");
+        let name = format!("{folder}/{}", entry.file_name().to_str().expect("a name"));
+        let folder = entry.file_type().expect("a type").is_dir();
+        found.extend(if folder { files(&name) } else { vec![name] });
+    }
+    found
+}
+
+/// What a source file takes in when it is compiled, by its name in the repository.
+fn taken_in(source: &str) -> Vec<String> {
+    let text = read(source);
+    let mut found = Vec::new();
+    for word in ["include_str!(\"", "include_bytes!(\""] {
+        for named in text.split(word).skip(1).filter_map(|rest| rest.split('"').next()) {
+            let mut parts: Vec<&str> = source.split('/').collect();
+            parts.pop();
+            for part in named.split('/') {
+                if part == ".." { _ = parts.pop() } else { parts.push(part) }
+            }
+            found.push(parts.join("/"));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_a_build_takes_in_is_given_to_it() {
+    let manifest = read("Cargo.toml");
+    let members = manifest.lines().find(|line| line.starts_with("members = ")).expect("the members");
+    let members: Vec<&str> = members.split('"').skip(1).step_by(2).collect();
+    assert!(members.len() > 10, "{members:?}");
+    let mut needed: Vec<String> =
+        ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml"].map(str::to_owned).into();
+    needed.extend(files("migrations"));
+    let mut included = 0;
+    for member in members {
+        needed.push(format!("{member}/Cargo.toml"));
+        // Cargo looks for the files of every target of every member, also of those that are not built.
+        let sources: Vec<String> = files(member).into_iter().filter(|file| file.ends_with(".rs")).collect();
+        for source in sources.iter().filter(|file| file.starts_with("crates/") && file.contains("/src/")) {
+            // Tests are not built there.
+            if !source.ends_with("tests.rs") {
+                let taken = taken_in(source);
+                included += taken.len();
+                needed.extend(taken);
+            }
+        }
+        needed.extend(sources);
+    }
+    assert!(included >= 20, "only {included} files are taken in: has the way changed?");
+    for file in needed {
+        assert!(path(&file).is_file(), "{file} is not there");
+        assert!(!is_left_out(&file), "the build needs {file}");
+    }
+    for kept_out in
+        [".git/config", "target/debug/docket", ".env", "deploy/.env", "work.db", "work.db-wal", "docs/limits.md"]
+    {
+        assert!(is_left_out(kept_out), "{kept_out} would get into the image");
     }
 }

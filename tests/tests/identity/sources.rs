@@ -169,6 +169,34 @@ async fn a_new_key_is_found_by_one_fetch_however_many_ask() {
     assert_eq!(status(&verifier, &old).await, VerificationStatus::Verified);
 }
 
+/// Keys that live for less than the pause between attempts are fetched again whenever their time is over, by a server that is well.
+#[tokio::test]
+async fn keys_that_live_shorter_than_the_pause_are_fetched_again_in_time() {
+    let (signer, stranger) = (Signer::new("k1"), Signer::new("k2"));
+    for stale_on_error in [false, true] {
+        let server = KeyServer::start(Mood::Body(set(&[&signer]))).await;
+        let short = JwksSettings { cache_ttl: Duration::from_millis(200), stale_on_error, ..settings(&server) };
+        assert!(short.refresh_pause > Duration::from_secs(20), "it is what callers meet");
+        let verifier = JwksVerifier::new(short).await.expect("a verifier");
+        for fetched in 2..5 {
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            let record = verifier.verify(&name("agent-1"), Some(&signer.sign(&claims(json!({}))))).await.record;
+            assert_eq!(record.status, VerificationStatus::Verified, "{record:?}");
+            assert!(record.metadata.is_empty(), "nothing failed: {record:?}");
+            assert_eq!(status(&verifier, &stranger).await, VerificationStatus::Rejected);
+            assert_eq!(server.asked(), fetched, "a key that is not known fetches nothing beside that");
+        }
+        // What failed is not tried again at once, though the keys are old.
+        server.be(Mood::Status(503)).await;
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        let known = if stale_on_error { VerificationStatus::Verified } else { VerificationStatus::Unavailable };
+        for _ in 0..3 {
+            assert_eq!(status(&verifier, &signer).await, known);
+        }
+        assert_eq!(server.asked(), 5);
+    }
+}
+
 #[tokio::test]
 async fn discovery_names_the_keys_and_the_issuer() {
     let signer = Signer::new("k1");

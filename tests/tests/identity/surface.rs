@@ -188,11 +188,18 @@ async fn a_key_server_that_is_away_degrades_as_the_policy_says() {
     let place = Place::new(&format!("jwks_uri: {}/keys\n    cache_ttl_seconds: 1", keys.address), None);
     let server = place.start(Some("reject"));
     assert_eq!(try_out(&server, &actor(Some(signer.sign(&claims(json!({})))))).0, "success");
+    let begun = keys.asked();
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    let (_, moved) = try_out(&server, &actor(Some(signer.sign(&claims(json!({}))))));
+    assert_eq!(moved["verification"]["status"], json!("verified"), "{moved}");
+    assert!(moved["verification"]["metadata"].get("verifiedFromCache").is_none(), "nothing has failed yet: {moved}");
+    assert!(keys.asked() > begun, "old keys are fetched again");
     keys.be(Mood::Status(500)).await;
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     let (outcome, moved) = try_out(&server, &actor(Some(signer.sign(&claims(json!({}))))));
     assert_eq!(outcome, "success", "keys that we have go on being used: {moved}");
     assert_eq!(moved["verification"]["metadata"]["verifiedFromCache"], json!("true"), "{moved}");
+    assert!(keys.asked() > begun + 1, "it was asked, and failed");
     drop(server);
     // A server that starts meanwhile has no keys: what it is shown cannot be checked.
     let late = place.start(Some("reject"));

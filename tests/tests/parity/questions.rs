@@ -79,6 +79,7 @@ pub(super) fn questions(stage: &mut Real, dice: &mut Dice) -> Vec<String> {
             let around = Around {
                 ancestors: true,
                 subtree: Some(50),
+                subtree_bytes: Some(1 << 20),
                 open_children: Some(5),
                 edges: EdgeReach::Shown,
                 notes: NoteReach::Heads,

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use docket_tests::own_postgres::{OwnServer, signal};
+use docket_tests::own_postgres::{OwnServer, put_to_sleep, signal};
 use docket_tests::postgres::Database;
 use docket_tests::web::{Reply, Web};
 use serde_json::{Value, json};
@@ -118,7 +118,7 @@ async fn a_server_that_is_silent_is_given_up() {
         .ask("SELECT min(pid)::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'docket' AND pid <> pg_backend_pid()")
         .parse()
         .expect("a process");
-    signal("STOP", process);
+    put_to_sleep(&[process]);
     let begun = Instant::now();
     // It is asked in vain, and once more on another connection, which is answered.
     let answered = store.view(&Scope::default()).await;
@@ -152,15 +152,10 @@ async fn idle_connections_that_went_silent_are_given_up_together() {
     assert!(processes.len() > 1, "one connection shows nothing");
     // For as long as they are believed to live without a question.
     tokio::time::sleep(Duration::from_millis(5200)).await;
-    let all = |name| {
-        for process in &processes {
-            signal(name, *process);
-        }
-    };
-    all("STOP");
+    put_to_sleep(&processes);
     let begun = Instant::now();
     let answered = store.view(&Scope::default()).await;
-    all("CONT");
+    processes.iter().for_each(|process| signal("CONT", *process));
     assert!(answered.is_ok(), "{answered:?}");
     assert!(begun.elapsed() < Duration::from_millis(3500), "{:?}", begun.elapsed());
 }

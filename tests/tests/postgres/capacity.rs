@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use docket_tests::mcp::{Answer, Server};
-use docket_tests::own_postgres::signal;
+use docket_tests::own_postgres::{put_to_sleep, signal};
 use docket_tests::postgres::Database;
 use docket_tests::web::Reply;
 use serde_json::json;
@@ -31,9 +31,9 @@ impl Asleep {
             "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE datname = current_database() \
              AND application_name = 'docket' AND pid <> pg_backend_pid()",
         );
-        let asleep = Self(processes.split(' ').map(|process| process.parse().expect("a process")).collect());
-        asleep.0.iter().for_each(|process| signal("STOP", *process));
-        asleep
+        let processes: Vec<u32> = processes.split(' ').map(|process| process.parse().expect("a process")).collect();
+        put_to_sleep(&processes);
+        Self(processes)
     }
 }
 

@@ -161,6 +161,7 @@ async fn ask(what: &str, engine: &Engine, project: ProjectId, ids: &[ItemId]) ->
             let around = Around {
                 ancestors: true,
                 subtree: Some(100),
+                subtree_bytes: Some(1 << 20),
                 open_children: Some(9),
                 edges: EdgeReach::Shown,
                 notes: NoteReach::Heads,

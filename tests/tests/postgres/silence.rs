@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use docket_tests::own_postgres::signal;
+use docket_tests::own_postgres::{put_to_sleep, signal};
 use docket_tests::postgres::Database;
 use docket_tests::web::{Stream, Web, command_on};
 use serde_json::Value;
@@ -88,7 +88,7 @@ fn a_key_that_was_revoked_ends_its_stream_although_no_message_comes_through() {
     let stream = desk.stream(&web, &key);
     let listener: u32 = desk.database.ask(LISTENER).parse().expect("a process");
     // As when a router on the way has forgotten the connection: it stands, and nothing comes.
-    signal("STOP", listener);
+    put_to_sleep(&[listener]);
     let revoked = desk.run(&["key", "revoke", "taken"], |_| {});
     assert!(revoked.status.success(), "{}", String::from_utf8_lossy(&revoked.stderr));
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| must_end(web, stream, IN_THE_END)));

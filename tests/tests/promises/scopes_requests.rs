@@ -237,7 +237,6 @@ const LEAST: [(Profile, &[(&str, &str)]); 4] = [
             ("POST", "/sessions/{session}/cancel"),
             ("POST", "/questions/{question}/answer"),
             ("POST", "/questions/{question}/withdraw"),
-            ("DELETE", "/links/{link}"),
         ],
     ),
     (
@@ -246,13 +245,14 @@ const LEAST: [(Profile, &[(&str, &str)]); 4] = [
             ("POST", "/items/{id}/checks/approve"),
             ("POST", "/items/{id}/checks/{index}/attest"),
             ("POST", "/knowledge/{entry}/review"),
-            ("DELETE", "/knowledge/{entry}"),
         ],
     ),
     (
         Profile::Maintainer,
         &[
             ("DELETE", "/items/{id}"),
+            ("DELETE", "/links/{link}"),
+            ("DELETE", "/knowledge/{entry}"),
             ("DELETE", "/items/{id}/notes/{key}"),
             ("DELETE", "/edges"),
             ("DELETE", "/edges/{edge}"),

@@ -160,6 +160,34 @@ fn rest_and_mcp_share_one_measure() {
     assert_eq!(by_mcp().reason(429), "rate_limited");
 }
 
+/// What only tells something is no call: whoever may make no more of them for now may still take one back. And nothing is counted that is
+/// not served.
+#[test]
+fn what_asks_for_nothing_by_mcp_is_not_counted() {
+    let (folder, database) = database();
+    let one = key(&database, &["--profile", "viewer"]);
+    std::fs::write(folder.path().join("docket.toml"), "[limits]\nburst = 3\nper_second = 0.01\n").expect("docket.toml");
+    let web = Web::on(&database, |_| {});
+    let headers = [("authorization", one.as_str()), ("accept", "application/json, text/event-stream")];
+    let send = |message: &Value| web.to("POST", "/mcp", &headers, Some(message.to_string().as_bytes()));
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    for _ in 0..5 {
+        assert_eq!(send(&cancel).status, 202);
+        assert_eq!(web.to("GET", "/mcp", &headers, None).status, 405);
+        assert_eq!(web.to("DELETE", "/mcp/docket", &headers, None).status, 405);
+    }
+    assert_eq!(web.to("GET", "/mcp", &headers, None).header("allow"), "POST");
+    for _ in 0..3 {
+        send(&list).with(200);
+    }
+    assert_eq!(send(&list).reason(429), "rate_limited");
+    assert_eq!(send(&cancel).status, 202);
+    let long = json!({"jsonrpc": "2.0", "method": "notifications/x", "params": {"x": "x".repeat(5000)}});
+    assert_eq!(send(&long).reason(429), "rate_limited", "to read much is work");
+    assert_eq!(web.to("POST", "/mcp", &headers[1..], Some(cancel.to_string().as_bytes())).status, 401);
+}
+
 #[test]
 fn with_a_key_others_may_reach_the_server() {
     let (_folder, database) = database();

@@ -37,6 +37,15 @@ fn pages_go_on_where_they_ended() {
         assert_eq!(web.get(path).reason(422), reason, "{path}");
     }
     assert_eq!(web.get("/events?project=nope").reason(404), "not_found");
+    // What would not be looked at is not taken.
+    let live = [("accept", "text/event-stream")];
+    for field in ["newestFirst=true", "limit=5", "cursor=x", "waitMs=5"] {
+        assert_eq!(web.get(&format!("/events/stream?{field}")).reason(422), "unknown_field", "{field}");
+        assert_eq!(web.send("GET", &format!("/events?{field}"), &live, None).reason(422), "unknown_field", "{field}");
+    }
+    assert_eq!(web.get(&format!("/items/{item}/events?item=DEFA-2")).reason(422), "unknown_field");
+    let page = web.get(&format!("/items/{item}/events?newestFirst=true&limit=1&verbs=moved,edited")).with(200);
+    assert_eq!(page["events"][0]["verb"], json!("moved"));
 }
 
 #[test]

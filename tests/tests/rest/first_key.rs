@@ -102,6 +102,13 @@ fn what_came_through_a_proxy_is_not_taken_for_the_user_of_this_machine() {
         ("x-forwarded-host", "docket.example"),
         ("x-real-ip", "203.0.113.7"),
         ("via", "1.1 proxy"),
+        ("x-forwarded-proto", "https"),
+        ("X-Forwarded-Port", "443"),
+        ("x-forwarded", "for=203.0.113.7"),
+        ("x-original-forwarded-for", "203.0.113.7"),
+        ("true-client-ip", "203.0.113.7"),
+        ("cf-connecting-ip", "203.0.113.7"),
+        ("x-client-ip", "203.0.113.7"),
     ] {
         let refused = web.send("GET", "/items", &[(header, value)], None);
         assert_eq!(refused.reason(401), "credential_missing", "{header}");

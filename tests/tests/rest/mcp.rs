@@ -296,8 +296,14 @@ fn a_call_is_taken_back_by_whoever_made_it_and_by_nobody_else() {
         assert!(shown.get("claim").is_none(), "it was handed to somebody who gave up: {shown}");
         web.delete(&format!("/items/{item}"));
     }
+    // A message on another connection may overtake its call.
+    take_back(Some(&mine), 9);
+    let mut late = call("query_items", &json!({"operation": "search"}));
+    late["id"] = json!(9);
+    let headers = [("mcp-session-id", mine.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    let answer = rpc(&web, "/mcp/task-orchestrator", &headers, &late);
+    assert_eq!((answer.status, answer.body.len()), (202, 0), "{answer:?}");
     // What has ended is not known any more, and its id may be used again.
     let list = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list"});
-    let headers = [("mcp-session-id", mine.as_str()), ("mcp-protocol-version", "2025-11-25")];
     rpc(&web, "/mcp/task-orchestrator", &headers, &list).with(200);
 }

@@ -149,3 +149,47 @@ fn a_cursor_is_good_for_its_own_list_alone() {
     }
     assert_eq!(web.get(&format!("/events?cursor={}&waitMs=10", cursor("/events?limit=2"))).reason(422), "bad_value");
 }
+
+#[test]
+fn pages_of_long_texts_end_sooner_and_say_how_to_go_on() {
+    let web = Web::start();
+    let long = "x".repeat(200_000);
+    for number in 1..=30 {
+        let body = json!({"title": format!("Long {number}"), "description": long, "summary": "s"});
+        web.post("/items", &body).with(201);
+    }
+    for list in ["/items?limit=200&sort=createdAt&order=asc", "/search?q=long&limit=200&order=asc"] {
+        let first = web.get(list).with(200);
+        assert!(first.to_string().len() < 5 << 20, "{list}");
+        assert_eq!(first["items"].as_array().map(Vec::len), Some(20), "{list}");
+        let met = walk(&web, list, "items", "/key", |_| ());
+        let all: Vec<Value> = (1..=30).map(|number| json!(format!("DEFA-{number}"))).collect();
+        assert_eq!(met, all, "{list}");
+    }
+    let forest = web.get("/tree").with(200);
+    assert_eq!((forest["roots"].as_array().map(Vec::len), &forest["truncated"]), (Some(20), &json!(true)));
+    for number in 2..=30 {
+        web.json("PATCH", &format!("/items/DEFA-{number}"), &json!({"parent": "DEFA-1"})).with(200);
+    }
+    let tree = web.get("/items/DEFA-1/tree").with(200);
+    let below = tree["roots"][0]["children"].as_array().map(Vec::len);
+    assert_eq!((below, &tree["truncated"]), (Some(20), &json!(true)));
+}
+
+#[test]
+fn one_note_is_read_without_the_others_and_many_come_in_pages() {
+    let web = Web::start();
+    web.item("One");
+    let key = |number: usize| format!("n{number:03}");
+    for number in 0..40 {
+        let body = json!({"body": format!("{number} {}", "x".repeat(250_000))});
+        web.json("PUT", &format!("/items/DEFA-1/notes/{}", key(number)), &body).with(200);
+    }
+    let first = web.get("/items/DEFA-1/notes").with(200);
+    assert_eq!((first["notes"].as_array().map(Vec::len), &first["total"]), (Some(16), &json!(40)));
+    let met = walk(&web, "/items/DEFA-1/notes?", "notes", "/key", |_| ());
+    assert_eq!(met, (0..40).map(|number| json!(key(number))).collect::<Vec<_>>());
+    assert!(web.get("/items/DEFA-1/notes/n007").with(200)["body"].as_str().is_some_and(|body| body.starts_with("7 ")));
+    assert_eq!(web.get("/items/DEFA-1/notes/none").error(404)["field"], json!("key"));
+    assert_eq!(web.get("/items/DEFA-1/notes?cursor=x").reason(422), "bad_cursor");
+}

@@ -264,17 +264,17 @@ struct Filled {
 }
 
 /// A database of its own for a surface: a file, or one on a server.
-struct Ground {
-    folder: tempfile::TempDir,
+pub(crate) struct Ground {
+    pub(crate) folder: tempfile::TempDir,
     server: Option<Database>,
 }
 
 impl Ground {
-    fn new(on_server: bool) -> Self {
+    pub(crate) fn new(on_server: bool) -> Self {
         Self { folder: tempfile::tempdir().expect("a folder"), server: on_server.then(Database::new) }
     }
 
-    fn word(&self) -> String {
+    pub(crate) fn word(&self) -> String {
         let file: PathBuf = self.folder.path().join("work.db");
         self.server.as_ref().map_or_else(|| format!("sqlite:{}", file.display()), Database::url)
     }

@@ -168,5 +168,10 @@ fn cairn_ends() -> Vec<Act> {
 
 #[test]
 fn every_way_in_answers_and_does_the_same_as_cairn() {
-    compare("cairn", desk, cairn_steps);
+    compare(false, "cairn", desk, cairn_steps);
+}
+
+#[test]
+fn they_do_on_a_server() {
+    compare(true, "cairn", desk, cairn_steps);
 }

@@ -218,3 +218,8 @@ fn they_do_on_a_server() {
 fn foresttasks_rest_and_the_command_line_do_too() {
     compare(false, "foresttasks", FORESTTASKS, of_foresttasks);
 }
+
+#[test]
+fn foresttasks_does_on_a_server() {
+    compare(true, "foresttasks", FORESTTASKS, of_foresttasks);
+}

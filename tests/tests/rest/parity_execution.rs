@@ -114,5 +114,10 @@ fn other_tasks() -> Vec<Act> {
 
 #[test]
 fn every_way_in_answers_and_does_the_same_as_execution() {
-    compare("execution", desk, execution_steps);
+    compare(false, "execution", desk, execution_steps);
+}
+
+#[test]
+fn they_do_on_a_server() {
+    compare(true, "execution", desk, execution_steps);
 }

@@ -8,6 +8,8 @@ use docket_tests::mcp::{Answer, Server};
 use docket_tests::web::{Runner, Web, command_on};
 use serde_json::{Value, json};
 
+use crate::parity::Ground;
+
 pub(crate) const NEVER: &str = "01JZK3V5Q8X4R2M7N9P6T1B0CD";
 /// Long enough for any machine: what is waited for comes or does not.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -77,20 +79,19 @@ struct Way {
     web: Web,
     servers: BTreeMap<&'static str, Server>,
     _runner: Option<Runner>,
-    folder: tempfile::TempDir,
+    ground: Ground,
 }
 
 const WAYS: [&str; 5] = ["rest", "cli", "native", "dialect", "dialect over http"];
 
 impl Way {
-    fn new(name: &'static str, dialect: &'static str, setup: fn(&Web)) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn new(name: &'static str, dialect: &'static str, ground: Ground, setup: fn(&Web)) -> Self {
+        let folder = &ground.folder;
         let rules = format!(
             "[project]\nslug = \"default\"\npreset = \"{dialect}\"\n[limits]\nknowledge_stored = 3\n[runner]\nallow = \"all\"\n"
         );
         std::fs::write(folder.path().join("docket.toml"), rules).expect("written");
-        let database = folder.path().join("work.db");
-        let web = Web::on(&database, |_| {});
+        let web = Web::serving(&ground.word(), folder.path(), |_| {});
         setup(&web);
         let surface = match name {
             "native" => Some("docket"),
@@ -98,7 +99,7 @@ impl Way {
             _ => None,
         };
         let start = |actor: &'static str| {
-            let word = format!("sqlite:{}", database.display());
+            let word = ground.word();
             let surface = surface.unwrap_or_default();
             let started = Server::try_start_on(&word, folder.path(), &["--surface", surface, "--actor", actor], |_| {});
             (actor, started.unwrap_or_else(|gone| panic!("{gone:?}")))
@@ -106,7 +107,7 @@ impl Way {
         let servers = surface.map(|_| ["agent:ann", "agent:bob"].map(start).into_iter().collect()).unwrap_or_default();
         // What a server orders is made by a runner; the others make it themselves, or somebody comes by.
         let runner = matches!(name, "rest" | "native" | "dialect over http").then(|| Runner::beside(&web));
-        Self { name, dialect, web, servers, _runner: runner, folder }
+        Self { name, dialect, web, servers, _runner: runner, ground }
     }
 
     fn fill(&self, text: &str) -> String {
@@ -136,8 +137,7 @@ impl Way {
     }
 
     fn by_cli(&self, act: &Act) -> Option<String> {
-        let word = format!("sqlite:{}", self.folder.path().join("work.db").display());
-        let mut command = command_on(&word, self.folder.path());
+        let mut command = command_on(&self.ground.word(), self.ground.folder.path());
         command.args(["--actor", act.actor, "--json"]).args(act.cli.iter().map(|word| self.fill(word)));
         let out = command.output().expect("it runs");
         // A check that was made and did not hold was made.
@@ -153,8 +153,8 @@ impl Way {
     /// Waits until nothing is queued or running; what was handed in by the command line is made by somebody who comes by.
     fn settle(&self) {
         if self.name == "cli" {
-            let word = format!("sqlite:{}", self.folder.path().join("work.db").display());
-            let made = command_on(&word, self.folder.path()).args(["runner", "--once"]).output().expect("it runs");
+            let mut command = command_on(&self.ground.word(), self.ground.folder.path());
+            let made = command.args(["runner", "--once"]).output().expect("it runs");
             assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         }
         let given_up = Instant::now() + PATIENCE;
@@ -202,16 +202,16 @@ fn code_of(answer: Result<Answer, docket_tests::mcp::Gone>) -> Option<String> {
 }
 
 /// Takes every step by each way in, and compares what was answered and what is there after it; tells of all that differs.
-pub(crate) fn compare(dialect: &'static str, setup: fn(&Web), steps: fn() -> Vec<Step>) {
+pub(crate) fn compare(on_server: bool, dialect: &'static str, setup: fn(&Web), steps: fn() -> Vec<Step>) {
     let mut effects: Vec<Vec<Value>> = Vec::new();
     let mut wrong: Vec<String> = Vec::new();
     for name in WAYS {
-        let way = Way::new(name, dialect, setup);
+        let way = Way::new(name, dialect, Ground::new(on_server), setup);
         let mut seen = Vec::new();
         let mut steps = steps().into_iter().peekable();
         while let Some(step) = steps.next() {
             match step {
-                Step::Mend => std::fs::write(way.folder.path().join("made"), "").expect("written"),
+                Step::Mend => std::fs::write(way.ground.folder.path().join("made"), "").expect("written"),
                 Step::Settle => way.settle(),
                 Step::Act(act) => {
                     let code = way.act(&act);

@@ -11,7 +11,7 @@ use docket_core::prove::{Runs, Sleep};
 use docket_core::query::thought_of;
 use docket_core::store::ProjectRef;
 use docket_core::{Code, Engine, Error, Kind, Reason};
-use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, names_projects, surface, surfaces};
+use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, names_projects, surface, surfaces, tells_only};
 use docket_rest_api::{
     Actors, Adopt, Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Lasting, Page, Settings, serve,
 };
@@ -343,6 +343,10 @@ impl Endpoint for Mcp {
             };
             self.endpoint.answer(settings, Some(surface), request).await
         })
+    }
+
+    fn asks(&self, body: &[u8]) -> bool {
+        !tells_only(body)
     }
 
     fn stop(&self) {

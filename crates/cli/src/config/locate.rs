@@ -199,7 +199,14 @@ pub(crate) fn exists(file: &Path) -> Result<bool, ConfigError> {
                 file: file.to_owned(),
                 place: None,
                 key: String::new(),
-                message: format!("cannot be looked at: {error}"),
+                message: match error.kind() {
+                    std::io::ErrorKind::PermissionDenied => {
+                        format!(
+                            "cannot be looked at: {error}; run it from a folder that this user may enter, such as /"
+                        )
+                    }
+                    _ => format!("cannot be looked at: {error}"),
+                },
             }),
         },
     }

@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal, Write};
 use docket_core::{Error, Reason};
 use owo_colors::{OwoColorize, Style};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::exit::Failure;
 use crate::names::Names;
@@ -122,11 +123,16 @@ pub(crate) fn say(text: &str) {
 pub(crate) fn report(failure: &Failure, json: bool) {
     let text = match failure {
         Failure::ClosedPipe | Failure::Told(_) => return,
-        Failure::Engine(error) | Failure::Refused(error, _) if json => error_json(error),
+        Failure::Engine(error) | Failure::Refused(error, _) if json => error_json(error, &Value::Null),
+        Failure::Showing(error, _, shown) if json => error_json(error, shown),
+        Failure::Showing(error, lines, _) => {
+            let text = error_text(error, &Names::default(), error_paint());
+            std::iter::once(text).chain(lines.iter().cloned()).collect::<Vec<_>>().join("\n")
+        }
         Failure::Engine(error) => error_text(error, &Names::default(), error_paint()),
         Failure::Refused(error, names) => error_text(error, names, error_paint()),
-        Failure::Environment(message) if json => error_json(&not_configured(message)),
-        Failure::Write(_) if json => error_json(&not_configured(&failure.to_string())),
+        Failure::Environment(message) if json => error_json(&not_configured(message), &Value::Null),
+        Failure::Write(_) if json => error_json(&not_configured(&failure.to_string()), &Value::Null),
         Failure::Environment(_) | Failure::Write(_) => {
             format!("{} {}", error_paint().bad("error:"), escape::block(&failure.to_string()))
         }
@@ -142,12 +148,16 @@ fn not_configured(message: &str) -> Error {
     Error::new(docket_core::Kind::Permanent, docket_core::Code::Unavailable, Reason::NotConfigured, message)
 }
 
-fn error_json(error: &Error) -> String {
-    #[derive(Serialize)]
-    struct Envelope<'e> {
-        error: &'e Error,
-    }
-    json::compact(&Envelope { error }).unwrap_or_else(|_| "{\"error\":{}}".to_owned())
+/// The one error type, with what else is shown of it beside its own fields.
+fn error_json(error: &Error, shown: &Value) -> String {
+    let written = serde_json::to_value(error).and_then(|mut told| {
+        if let (Some(told), Some(shown)) = (told.as_object_mut(), shown.as_object()) {
+            told.extend(shown.clone());
+        }
+        Ok(told)
+    });
+    let envelope = written.ok().map(|error| serde_json::json!({ "error": error }));
+    envelope.and_then(|told| json::compact(&told).ok()).unwrap_or_else(|| "{\"error\":{}}".to_owned())
 }
 
 /// What is wrong; then each gate that said no, with what would mend it; then what else helps.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{guard, keep_lease_recorded};
-use crate::access::{Needs, Profile, Reach};
+use crate::access::{Needs, REMOVES, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Code, Error, Reason};
 use crate::limits;
@@ -39,7 +39,7 @@ pub struct NotesRemoved {
 impl Command for RemoveNotes {
     type Output = NotesRemoved;
     const NAME: &'static str = "remove-notes";
-    const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Item);
+    const NEEDS: Needs = Needs::new(REMOVES, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
         Scope {

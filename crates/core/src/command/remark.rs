@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{check_batch, guard, keep_lease_recorded};
-use crate::access::{Needs, Profile, Reach};
+use crate::access::{Needs, Profile, REMOVES, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
 use crate::limits;
@@ -149,7 +149,7 @@ pub struct LinksRemoved {
 impl Command for RemoveLinks {
     type Output = LinksRemoved;
     const NAME: &'static str = "remove-links";
-    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
+    const NEEDS: Needs = Needs::new(REMOVES, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
         Scope { link_ids: self.links.clone(), ..Scope::default() }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{caller, check_batch, check_version};
-use crate::access::{Needs, Profile, Reach};
+use crate::access::{Needs, REMOVES, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
 use crate::gates::check_holder;
@@ -56,7 +56,7 @@ pub struct Removed {
 impl Command for Remove {
     type Output = Removed;
     const NAME: &'static str = "remove";
-    const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Project);
+    const NEEDS: Needs = Needs::new(REMOVES, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         let around = Around { subtree: Some(limits::SUBTREE), edges: EdgeReach::Shown, ..Around::default() };

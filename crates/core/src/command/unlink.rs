@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Holding;
-use crate::access::{Needs, Profile, Reach};
+use crate::access::{Needs, REMOVES, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::Error;
 use crate::model::{Edge, EdgeId, EdgeKind, ItemRef};
@@ -62,7 +62,7 @@ pub struct Unlinked {
 impl Command for Unlink {
     type Output = Unlinked;
     const NAME: &'static str = "unlink";
-    const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Project);
+    const NEEDS: Needs = Needs::new(REMOVES, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         self.shown()

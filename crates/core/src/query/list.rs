@@ -2,9 +2,10 @@
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::limits;
 use crate::model::{Event, Item, Timestamp};
 use crate::query::cursor::{open, seal, unknown};
-use crate::store::{EventFilter, Filter};
+use crate::store::{EventFilter, Filter, fitting};
 
 /// A page of items.
 #[derive(Clone, Debug, Default)]
@@ -32,17 +33,19 @@ impl Engine {
     /// A page of a list: its beginning, or what follows the page that ended with `cursor`.
     ///
     /// Of what is there throughout and keeps its place in the order, every item comes once, whatever is added, closed or
-    /// removed between pages.
+    /// removed between pages. A page holds no more long text than [`limits::PAGE_BYTES`], but one item at least.
     pub async fn list(&self, filter: &Filter, cursor: Option<&str>) -> Result<ItemPage, Error> {
+        let bytes = Some(limits::PAGE_BYTES);
         let of = ("items", Filter { after: None, limit: 0, offset: 0, count: false, visible: None, ..filter.clone() });
         let after = cursor.map(|cursor| open(&of, cursor)).transpose()?;
         if after.as_ref().is_some_and(|place| !filter.has(place)) {
             return Err(unknown());
         }
         let limit = self.page(filter.limit);
-        let mut found = self.find(&Filter { after, limit: limit + 1, ..filter.clone() }).await?;
-        let more = found.items.len() > limit;
-        found.items.truncate(limit);
+        let mut found = self.find(&Filter { after, limit: limit + 1, bytes, ..filter.clone() }).await?;
+        let fits = limit.min(fitting(&found.items, limits::PAGE_BYTES).max(1));
+        let more = found.items.len() > fits;
+        found.items.truncate(fits);
         let last = found.items.last().filter(|_| more);
         let next = last.map(|last| seal(&of, &filter.place(last)));
         Ok(ItemPage { now: found.now, items: found.items, total: found.total, next })

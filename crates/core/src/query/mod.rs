@@ -18,6 +18,7 @@ mod list;
 mod listed_entry;
 mod moot;
 mod next;
+mod notes;
 mod overview;
 mod questions;
 mod runs;
@@ -49,6 +50,7 @@ pub use list::{EventPage, ItemPage};
 pub use listed_entry::ListedEntry;
 pub use moot::Moot;
 pub use next::{Agent, NextQuery, Ready, ReadyPage};
+pub use notes::NotePage;
 pub use overview::{Overview, OverviewEntry};
 pub use questions::QuestionPage;
 pub use runs::{LogPage, RunPage};
@@ -62,9 +64,9 @@ pub use why::{Why, WhyPage};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::model::{Event, Item, ItemId, ItemRef, Note, NoteId, Project};
+use crate::model::{Event, Item, ItemRef, Project};
 use crate::plant::{Bug, planted};
-use crate::store::{Around, EventFilter, Filter, Found, NoteReach, ProjectRef, ScanPage, ScanTable, Scope, Slice};
+use crate::store::{Around, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice};
 
 impl Engine {
     /// Items with what is around them, as of one moment.
@@ -103,20 +105,6 @@ impl Engine {
     pub async fn with_ancestors<'i>(&self, items: impl Iterator<Item = &'i Item>) -> Result<Slice, Error> {
         let named: Vec<ItemRef> = items.map(|item| ItemRef::Id(item.id)).collect();
         self.show(&ProjectRef::Any, &named, Around { ancestors: true, ..Around::default() }).await
-    }
-
-    /// Whole notes of an item.
-    pub async fn notes_of(&self, project: &ProjectRef, item: &ItemRef) -> Result<(ItemId, Vec<Note>), Error> {
-        let around = Around { notes: NoteReach::Bodies, ..Around::default() };
-        let seen = self.show(project, std::slice::from_ref(item), around).await?;
-        let id = seen.resolve(item)?.id;
-        Ok((id, seen.notes.into_iter().filter(|note| note.item == id).collect()))
-    }
-
-    /// One whole note.
-    pub async fn note(&self, id: NoteId) -> Result<Note, Error> {
-        let found = self.store().notes(&[id], &self.access().projects).await?;
-        found.into_iter().next().ok_or_else(|| Error::not_found(format!("no note \"{id}\"")))
     }
 
     /// Events in commit order.

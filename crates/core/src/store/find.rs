@@ -8,7 +8,7 @@ use super::{ProjectRef, ScanRows, Visible};
 use crate::error::{Error, Reason};
 use crate::limits;
 use crate::model::{
-    Complexity, Item, ItemId, Name, Priority, Role, RunId, SessionId, SessionState, Tag, Timestamp, Title, Verb,
+    Complexity, Item, ItemId, Name, Priority, Role, RunId, SessionId, SessionState, Tag, Text, Timestamp, Title, Verb,
 };
 
 /// Whether and how an item is claimed.
@@ -155,12 +155,33 @@ pub struct Filter {
     pub order: Order,
     /// How many; 0 asks for the count alone.
     pub limit: usize,
+    /// No more items than there is room for in so many bytes of their long texts, as [`fitting`] counts them, and one beyond: that one
+    /// tells whoever asked that there is more. It makes no other list of it: pages of either kind go on where one of the other ended.
+    #[serde(skip)]
+    pub bytes: Option<usize>,
     /// Only what comes after this place: where the page before ended. The count is of all.
     pub after: Option<Place>,
     /// How many to leave out at the beginning. What is put in or taken out meanwhile shifts what follows.
     pub offset: usize,
     /// Whether the count of all matches is wanted.
     pub count: bool,
+}
+
+/// How many of these items, from the first, have room in so many bytes: those whose long texts, with the texts of all before them,
+/// are no more. A store counts as this does: it shows what fits and the one that no longer does, and no row after it.
+pub fn fitting<'i>(items: impl IntoIterator<Item = &'i Item>, bytes: usize) -> usize {
+    let mut sum = 0_usize;
+    let long = |text: &Option<Text>| text.as_ref().map_or(0, |text| text.as_str().len());
+    let texts = items.into_iter().map(|item| {
+        let free = [&item.description, &item.properties, &item.metadata];
+        item.summary.as_str().len() + free.into_iter().map(long).sum::<usize>()
+    });
+    texts
+        .take_while(|text| {
+            sum = sum.saturating_add(*text);
+            sum <= bytes
+        })
+        .count()
 }
 
 impl Filter {

@@ -20,7 +20,7 @@ use async_trait::async_trait;
 pub use change::{AnswerKey, ChangeSet, ItemChange, PassedQuestion, RunChange, SessionChange, StoredAnswer, Touched};
 pub use find::{
     ChildTally, ClaimState, ClaimTally, EventFilter, Families, Filter, Found, Heads, Mark, Order, Place, RunFilter,
-    ScanPage, ScanTable, SessionFilter, SortBy, Tie, TimeRange,
+    ScanPage, ScanTable, SessionFilter, SortBy, Tie, TimeRange, fitting,
 };
 pub use knowledge::{
     EntryChange, EntryFilter, Heading, KnowledgeChanges, KnowledgeReach, KnowledgeSeen, Library, Listed, Making,

@@ -85,6 +85,8 @@ pub struct Around {
     pub ancestors: bool,
     /// All descendants, this many at the most in all.
     pub subtree: Option<usize>,
+    /// No more of these than there is room for in so many bytes of long texts, as [`super::fitting`] counts them: for who shows them.
+    pub subtree_bytes: Option<usize>,
     /// The ids of open children of every named item and ancestor, this many at the most each.
     pub open_children: Option<usize>,
     /// Edges.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::World;
 use crate::model::{Comment, Edge, EdgeKind, Item, ItemId, Question, Role, Session};
-use crate::store::{Capped, EdgeReach, NoteReach, Scope, Slice, WaitEdge, WaitGraph, WayGraph};
+use crate::store::{Capped, EdgeReach, NoteReach, Scope, Slice, WaitEdge, WaitGraph, WayGraph, fitting};
 
 impl World {
     pub(super) fn around(
@@ -37,7 +37,8 @@ impl World {
                     all.push(below);
                 }
             }
-            seen.subtree = Capped::cut(all, limit);
+            let fits = around.subtree_bytes.map(|bytes| fitting(all.iter().map(|id| &self.items[id]), bytes));
+            seen.subtree = Capped::cut(all, fits.map_or(limit, |fits| fits.min(limit)));
             shown.extend(&seen.subtree.rows);
         }
         self.show_notes(scope, named, shown, seen);

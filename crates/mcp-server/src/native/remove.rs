@@ -1,6 +1,6 @@
 //! `remove`: items, notes, edges, links or knowledge, for good.
 
-use docket_core::access::{Needs, Profile, Reach};
+use docket_core::access::{Needs, REMOVES, Reach};
 use docket_core::command::{Holding, Remove, RemoveEntries, RemoveLinks, RemoveNotes, Unlink};
 use docket_core::model::{EdgeId, EntryId, ItemRef, LinkId, NoteId};
 use docket_core::store::ProjectRef;
@@ -36,7 +36,7 @@ const KNOWN: &[&str] = &[
     "requestId",
 ];
 /// For the least that it can do; less than that is refused all of it, as it is offered none.
-pub(super) const NEEDS: Needs = Needs::new(Profile::Maintainer, Reach::Item);
+pub(super) const NEEDS: Needs = Needs::new(REMOVES, Reach::Item);
 const NOTES_OF: &[&str] = &["id", "key"];
 const EDGES_OF: &[&str] = &["id", "to"];
 

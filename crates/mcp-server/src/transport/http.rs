@@ -32,6 +32,9 @@ use crate::watch::{Hub, Overheard};
 /// When whoever was cut off by a server that stops should come again.
 const CUT_OFF_RETRY_MS: u64 = 1_000;
 
+/// Longest message that is taken for one that asks for nothing: to read more of them is work.
+const TOLD_BYTES: usize = 4 * 1024;
+
 /// A handler of MCP over HTTP. Host, origin and caller are the affair of whoever takes the connections.
 pub struct StatelessHttp<H> {
     service: StreamableHttpService<H, NeverSessionManager>,
@@ -79,7 +82,7 @@ impl<H: ServerHandler + Send + 'static> StatelessHttp<H> {
             About::Greeting => named(answered.await),
             About::Recall(id) => {
                 if let Some(call) = call(id) {
-                    self.calls.take_back(&call);
+                    self.calls.take_back(call);
                 }
                 answered.await
             }
@@ -248,6 +251,11 @@ fn named(mut answer: Response<BoxBody<Bytes, Infallible>>) -> Response<BoxBody<B
         answer.headers_mut().insert(recall::HEADER, name);
     }
     answer
+}
+
+/// Whether a body asks for nothing: a client tells something, and waits for no answer.
+pub fn tells_only(body: &[u8]) -> bool {
+    body.len() <= TOLD_BYTES && matches!(parse(body.trim_ascii()), Ok(Some(JsonRpcMessage::Notification(_))))
 }
 
 /// Refuses what is no message that a client may send.

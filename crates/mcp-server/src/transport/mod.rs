@@ -6,6 +6,6 @@ mod message;
 mod recall;
 mod stdio;
 
-pub use http::{HttpEndpoint, StatelessHttp};
+pub use http::{HttpEndpoint, StatelessHttp, tells_only};
 pub use line::LINE_BYTES;
 pub use stdio::{ServeError, serve, serve_stdio};

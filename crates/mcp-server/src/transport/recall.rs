@@ -6,12 +6,13 @@
 //! or one that was given to it by another server, is served all the same. What is kept is which calls are under way here, until
 //! they are answered; so only the server that is at a call can be told to leave it.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use docket_core::model::Name;
@@ -50,9 +51,50 @@ pub(super) struct Call {
     pub(super) id: RequestId,
 }
 
+/// How long a call that was taken back before it came is waited for: a message on another connection may overtake it by so much.
+const OVERTAKEN_BY: Duration = Duration::from_secs(1);
+/// Most calls that are remembered for this, and most that have just ended.
+const LATELY: usize = 256;
+
 /// The calls that are under way.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Calls(Arc<Mutex<HashMap<Call, Shared>>>);
+pub(super) struct Calls(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    under_way: HashMap<Call, Shared>,
+    /// Taken back, and not here yet.
+    early: Lately,
+    /// Answered a moment ago: whoever takes one of these back is late, and means no other call.
+    ended: Lately,
+}
+
+/// Calls of the last moment, the newest last.
+#[derive(Debug, Default)]
+struct Lately(VecDeque<(Instant, Call)>);
+
+impl Lately {
+    fn add(&mut self, call: Call, now: Instant) {
+        self.forget(now);
+        if self.0.len() >= LATELY {
+            self.0.pop_front();
+        }
+        self.0.push_back((now, call));
+    }
+
+    /// Whether this call is among them; it is no longer then.
+    fn take(&mut self, call: &Call, now: Instant) -> bool {
+        self.forget(now);
+        let found = self.0.iter().position(|(_, known)| known == call);
+        found.and_then(|at| self.0.remove(at)).is_some()
+    }
+
+    fn forget(&mut self, now: Instant) {
+        while self.0.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) > OVERTAKEN_BY) {
+            self.0.pop_front();
+        }
+    }
+}
 
 /// What calls of one name have in common: a client that uses an id twice takes both back.
 #[derive(Debug, Default)]
@@ -62,30 +104,50 @@ struct Shared {
 }
 
 impl Calls {
-    /// A call begins.
+    /// A call begins; it is over at once where it was taken back already.
     pub(super) fn begin(&self, call: Call) -> UnderWay {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let shared = calls.entry(call.clone()).or_default();
+        self.begin_at(call, Instant::now())
+    }
+
+    fn begin_at(&self, call: Call, now: Instant) -> UnderWay {
+        let mut known = self.known();
+        let overtaken = known.early.take(&call, now);
+        let shared = known.under_way.entry(call.clone()).or_default();
         shared.count += 1;
+        if overtaken {
+            shared.token.cancel();
+        }
         UnderWay { token: shared.token.clone(), call, calls: self.clone() }
     }
 
-    /// A call is taken back. One that is not under way was answered, or is another server's.
-    pub(super) fn take_back(&self, call: &Call) {
-        let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shared) = calls.get(call) {
+    /// A call is taken back. One that is not under way was answered, or is another server's, or comes in a moment.
+    pub(super) fn take_back(&self, call: Call) {
+        self.take_back_at(call, Instant::now());
+    }
+
+    fn take_back_at(&self, call: Call, now: Instant) {
+        let mut known = self.known();
+        if let Some(shared) = known.under_way.get(&call) {
             shared.token.cancel();
+        } else if !known.ended.take(&call, now) {
+            known.early.add(call, now);
         }
     }
 
     fn end(&self, call: &Call) {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Entry::Occupied(mut shared) = calls.entry(call.clone()) {
+        let mut known = self.known();
+        let Known { under_way, ended, .. } = &mut *known;
+        if let Entry::Occupied(mut shared) = under_way.entry(call.clone()) {
             shared.get_mut().count -= 1;
             if shared.get().count == 0 {
                 shared.remove();
+                ended.add(call.clone(), Instant::now());
             }
         }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -166,10 +228,10 @@ mod tests {
         let calls = Calls::default();
         let mine = calls.begin(call("key:a", 1, 1));
         for other in [call("key:b", 1, 1), call("key:a", 2, 1), call("key:a", 1, 2)] {
-            calls.take_back(&other);
+            calls.take_back(other.clone());
             assert!(!is_taken_back(&mine), "taken back by {other:?}");
         }
-        calls.take_back(&call("key:a", 1, 1));
+        calls.take_back(call("key:a", 1, 1));
         assert!(is_taken_back(&mine));
     }
 
@@ -178,12 +240,28 @@ mod tests {
         let calls = Calls::default();
         let (first, second) = (calls.begin(call("key:a", 1, 1)), calls.begin(call("key:a", 1, 1)));
         drop(first);
-        calls.take_back(&call("key:a", 1, 1));
+        calls.take_back(call("key:a", 1, 1));
         assert!(is_taken_back(&second), "the other of one name goes on");
         drop(second);
-        assert!(calls.0.lock().expect("the calls").is_empty());
-        calls.take_back(&call("key:a", 1, 1));
+        assert!(calls.known().under_way.is_empty());
+        calls.take_back(call("key:a", 1, 1));
         assert!(!is_taken_back(&calls.begin(call("key:a", 1, 1))), "a new call is taken back by an old message");
+    }
+
+    #[test]
+    fn a_message_that_overtakes_its_call_takes_it_back_for_a_second() {
+        let (calls, now) = (Calls::default(), Instant::now());
+        let after = |ms: u64| now + Duration::from_millis(ms);
+        calls.take_back_at(call("key:a", 1, 7), now);
+        assert!(!is_taken_back(&calls.begin_at(call("key:b", 1, 7), after(10))), "another's of that id");
+        assert!(is_taken_back(&calls.begin_at(call("key:a", 1, 7), after(900))));
+        assert!(!is_taken_back(&calls.begin_at(call("key:a", 1, 7), after(910))), "it was meant once");
+        calls.take_back_at(call("key:a", 1, 8), now);
+        assert!(!is_taken_back(&calls.begin_at(call("key:a", 1, 8), after(1100))), "it never came");
+        for id in 0..2000 {
+            calls.take_back_at(call("key:a", 1, id), now);
+        }
+        assert_eq!(calls.known().early.0.len(), LATELY);
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use docket_core::model::{Event, ItemId, ItemRef, Slug, Timestamp, Verb};
 use docket_core::store::{Around, EventFilter, ProjectRef};
 use docket_core::{Error, Reason, limits};
-use http::HeaderMap;
+use http::header::ACCEPT;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -15,6 +17,7 @@ use crate::answer::{self, Answer, event_out, ok, page};
 use crate::app::Shared;
 use crate::connection::GivenUp;
 use crate::extract::{ItemPath, Query};
+use crate::failure::Failure;
 use crate::gate::Caller;
 use crate::limits::PAGE_DEFAULT;
 use crate::turn::Turn;
@@ -48,6 +51,77 @@ pub(crate) struct EventsQuery {
     wait_ms: u64,
 }
 
+/// Which events of one item are meant.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ItemEventsQuery {
+    /// Of these kinds, separated by commas.
+    #[param(style = Form, explode = false)]
+    verbs: Vec<Verb>,
+    /// After this number.
+    after: Option<u64>,
+    /// Later than this.
+    since: Option<Timestamp>,
+    /// The newest first.
+    newest_first: bool,
+    /// How many, from 1 to 200; 50 where it is not said.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<i64>,
+    /// Where the page begins: what the page before gave as `nextCursor`, with the same filter.
+    cursor: Option<String>,
+    /// How long to wait for one when there is none after `after`, at most 60,000.
+    #[param(minimum = 0, maximum = 60000)]
+    wait_ms: u64,
+}
+
+/// Which events are followed as they happen: a stream has no pages, and runs one way.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct StreamQuery {
+    /// Of this project; of all where it is not said.
+    project: Option<Slug>,
+    /// On this item, or with it at the other end.
+    #[param(value_type = Option<String>)]
+    item: Option<ItemRef>,
+    /// Of these kinds, separated by commas.
+    #[param(style = Form, explode = false)]
+    verbs: Vec<Verb>,
+    /// After this number.
+    after: Option<u64>,
+    /// Later than this.
+    since: Option<Timestamp>,
+}
+
+impl From<StreamQuery> for EventsQuery {
+    fn from(StreamQuery { project, item, verbs, after, since }: StreamQuery) -> Self {
+        Self { project, item, verbs, after, since, ..Self::default() }
+    }
+}
+
+/// What is asked of one address: a page, or the stream.
+#[derive(Debug)]
+pub(crate) enum PageOrStream {
+    Page(EventsQuery),
+    Stream(StreamQuery),
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for PageOrStream {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let streams = |accept: &HeaderValue| accept.as_bytes().starts_with(b"text/event-stream");
+        if parts.headers.get(ACCEPT).is_some_and(streams) {
+            let Query(query) = Query::from_request_parts(parts, state).await?;
+            Ok(Self::Stream(query))
+        } else {
+            let Query(query) = Query::from_request_parts(parts, state).await?;
+            Ok(Self::Page(query))
+        }
+    }
+}
+
 /// A page of events.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -63,10 +137,18 @@ pub(crate) struct EventPage {
 
 /// List events, or wait for the next
 ///
-/// With `Accept: text/event-stream` this is the live stream.
+/// With `Accept: text/event-stream` this is the live stream, and takes what that takes.
 #[utoipa::path(
-    get, path = "/events", tag = "events", params(EventsQuery),
-    responses((status = 200, description = "A page of events", body = EventPage)),
+    get, path = "/events", tag = "events",
+    params(
+        EventsQuery,
+        ("Last-Event-ID" = Option<u64>, Header, description = "Of the stream: the number of the last event that was seen"),
+    ),
+    responses((
+        status = 200,
+        description = "A page of events; or, as `text/event-stream`, events without end",
+        content((EventPage = "application/json"), (String = "text/event-stream")),
+    )),
 )]
 pub(crate) async fn list(
     State(shared): answer::State,
@@ -74,18 +156,18 @@ pub(crate) async fn list(
     turn: Turn,
     given_up: GivenUp,
     headers: HeaderMap,
-    Query(query): Query<EventsQuery>,
+    query: PageOrStream,
 ) -> Answer {
-    if headers.get(http::header::ACCEPT).is_some_and(|accept| accept.as_bytes().starts_with(b"text/event-stream")) {
-        return stream::begin(shared, caller, turn, given_up, &headers, query).await;
+    match query {
+        PageOrStream::Page(query) => shown(&shared, &caller, &turn, query).await,
+        PageOrStream::Stream(query) => stream::begin(shared, caller, turn, given_up, &headers, query).await,
     }
-    shown(&shared, &caller, &turn, query).await
 }
 
 /// List what was done to an item
 #[utoipa::path(
     get, path = "/items/{id}/events", tag = "events",
-    params(("id" = ItemRef, Path, description = "The item"), EventsQuery),
+    params(("id" = ItemRef, Path, description = "The item"), ItemEventsQuery),
     responses((status = 200, description = "A page of events", body = EventPage)),
 )]
 pub(crate) async fn of_item(
@@ -93,9 +175,12 @@ pub(crate) async fn of_item(
     caller: Caller,
     turn: Turn,
     ItemPath(item): ItemPath,
-    Query(query): Query<EventsQuery>,
+    Query(query): Query<ItemEventsQuery>,
 ) -> Answer {
-    shown(&shared, &caller, &turn, EventsQuery { item: Some(item), ..query }).await
+    let ItemEventsQuery { verbs, after, since, newest_first, limit, cursor, wait_ms } = query;
+    let (project, item) = (None, Some(item));
+    let query = EventsQuery { project, item, verbs, after, since, newest_first, limit, cursor, wait_ms };
+    shown(&shared, &caller, &turn, query).await
 }
 
 /// What a request asks for, as the engine wants it.

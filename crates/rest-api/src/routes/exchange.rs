@@ -36,8 +36,7 @@ pub(crate) struct ExportQuery {
     responses((status = 200, description = "One row a line", content_type = "application/x-ndjson", body = String)),
 )]
 pub(crate) async fn export(State(shared): answer::State, caller: Caller, Query(query): Query<ExportQuery>) -> Answer {
-    let _place =
-        shared.exchange.try_acquire().map_err(|_| Failure::shedding("another export or import is under way"))?;
+    let _place = begin(&shared)?;
     let mut snapshot = Snapshot::take(&caller.engine, true).await?;
     if let Some(slug) = &query.project {
         let project = projects::find(&caller, slug).await?.id;
@@ -56,10 +55,20 @@ pub(crate) async fn export(State(shared): answer::State, caller: Caller, Query(q
 /// Where an import is sent to.
 pub(crate) const IMPORT: &str = "/import";
 
-/// What goes before the body of an import is read: whether the caller may import at all, and the place of the one that does.
-pub(crate) fn begin<'s>(shared: &'s Shared, caller: &Caller) -> Result<SemaphorePermit<'s>, Failure> {
+/// What goes before the body of an import is read: whether the caller may import at all, and whether another is at it. Nothing is held
+/// yet: a body that comes slowly, or never, is in nobody's way.
+pub(crate) fn may_begin(shared: &Shared, caller: &Caller) -> Result<(), Failure> {
     caller.engine.may(Import::NAME, Import::NEEDS)?;
-    shared.exchange.try_acquire().map_err(|_| Failure::shedding("another export or import is under way"))
+    if shared.exchange.available_permits() == 0 { Err(under_way()) } else { Ok(()) }
+}
+
+/// The place of the one that imports, once its body is here.
+pub(crate) fn begin(shared: &Shared) -> Result<SemaphorePermit<'_>, Failure> {
+    shared.exchange.try_acquire().map_err(|_| under_way())
+}
+
+fn under_way() -> Failure {
+    Failure::shedding("another export or import is under way")
 }
 
 /// Take in lines of JSON

@@ -98,7 +98,10 @@ pub(crate) async fn create(
 /// Its `ETag` begins with its version; `If-None-Match` answers 304 while nothing of it has changed.
 #[utoipa::path(
     get, path = "/items/{id}", tag = "items",
-    params(("id" = docket_core::model::ItemRef, Path, description = "The item")),
+    params(
+        ("id" = docket_core::model::ItemRef, Path, description = "The item"),
+        ("If-None-Match" = Option<String>, Header, description = "An `ETag` of the item"),
+    ),
     responses((status = 200, description = "The item, with who holds it", body = ItemOut), (status = 304, description = "Unchanged")),
 )]
 pub(crate) async fn show(

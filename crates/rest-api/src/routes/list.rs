@@ -6,6 +6,8 @@ use docket_core::search::terms;
 use docket_core::store::{Around, ClaimState, Filter, Order, ProjectRef, SortBy, TimeRange};
 use docket_core::{Error, Reason};
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::Required;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::{self, Answer, ItemOut, ok, page};
@@ -47,6 +49,7 @@ pub(crate) struct ListQuery {
     /// Held by this agent, by a claim that is live.
     held_by: Option<Name>,
     /// Words that title and summary hold.
+    #[param(example = "parser")]
     q: Option<String>,
     /// Made later than this.
     created_after: Option<Timestamp>,
@@ -65,6 +68,19 @@ pub(crate) struct ListQuery {
     limit: Option<i64>,
     /// Where the page begins: what the page before gave as `nextCursor`, with the same filter and order.
     cursor: Option<String>,
+}
+
+/// The same of a search, which has words.
+struct SearchQuery;
+
+impl IntoParams for SearchQuery {
+    fn into_params(parameter_in: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let mut parameters = ListQuery::into_params(parameter_in);
+        for words in parameters.iter_mut().filter(|parameter| parameter.name == "q") {
+            words.required = Required::True;
+        }
+        parameters
+    }
 }
 
 /// What an item lies beneath.
@@ -113,7 +129,7 @@ pub(crate) async fn list(State(shared): answer::State, caller: Caller, Query(que
 /// Each word of `q` must begin a word of the title or the summary.
 #[utoipa::path(
     get, path = "/search", tag = "items",
-    params(("q" = String, Query, description = "Words", example = "parser"), ListQuery),
+    params(SearchQuery),
     responses((status = 200, description = "A page of items", body = ItemPage)),
 )]
 pub(crate) async fn search(State(shared): answer::State, caller: Caller, Query(query): Query<ListQuery>) -> Answer {

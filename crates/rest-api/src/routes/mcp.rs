@@ -7,12 +7,14 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{RawPathParams, Request, State};
+use axum::extract::{MatchedPath, RawPathParams, Request, State};
+use axum::middleware::from_fn_with_state;
 use axum::response::Response;
-use axum::routing::any;
+use axum::routing::post;
 use bytes::Bytes;
 use docket_core::model::Slug;
 use docket_core::{Code, Error, Kind, Reason};
+use http::request::Parts;
 use http_body_util::Full;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Frame, SizeHint};
@@ -23,6 +25,7 @@ use crate::answer::{self, Answer};
 use crate::app::Shared;
 use crate::extract::{Query, whole};
 use crate::failure::Failure;
+use crate::front;
 use crate::gate::{Caller, Pass};
 use crate::turn::Turn;
 
@@ -33,9 +36,15 @@ struct McpQuery {
     project: Option<Slug>,
 }
 
-/// The two addresses.
-pub(crate) fn router() -> Router<Arc<Shared>> {
-    Router::new().route("/mcp", any(handle)).route("/mcp/{surface}", any(handle))
+/// The two addresses. Only what is posted there is let in, and counted: nothing else is served.
+pub(crate) fn router(shared: &Arc<Shared>) -> Router<Arc<Shared>> {
+    let admitted = || post(handle).route_layer(from_fn_with_state(Arc::clone(shared), front::admit));
+    Router::new().route("/mcp", admitted()).route("/mcp/{surface}", admitted())
+}
+
+/// Whether a request is for these addresses.
+pub(crate) fn is_meant(parts: &Parts) -> bool {
+    parts.extensions.get::<MatchedPath>().is_some_and(|path| matches!(path.as_str(), "/mcp" | "/mcp/{surface}"))
 }
 
 async fn handle(

@@ -37,7 +37,8 @@ mod views;
 mod work;
 
 pub(crate) use dossier::{Include, Reading};
-pub(crate) use exchange::{IMPORT, begin as begin_import};
+pub(crate) use exchange::{IMPORT, begin as begin_import, may_begin as may_import};
+pub(crate) use mcp::is_meant as is_mcp;
 
 use std::sync::Arc;
 
@@ -177,15 +178,13 @@ fn proof() -> OpenApiRouter<Arc<Shared>> {
 /// All routes.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
     let (resources, _) = resources().split_for_parts();
-    let guarded = Router::new()
-        .nest(BASE, resources)
-        .merge(mcp::router())
-        .route_layer(from_fn_with_state(Arc::clone(shared), front::admit));
+    let guarded = Router::new().nest(BASE, resources).route_layer(from_fn_with_state(Arc::clone(shared), front::admit));
     let watched = Router::new()
         .route("/metrics", axum::routing::get(probes::metrics))
         .route_layer(from_fn_with_state(Arc::clone(shared), front::recognise));
     Router::new()
         .merge(guarded)
+        .merge(mcp::router(shared))
         .merge(watched)
         .route("/healthz", axum::routing::get(probes::health))
         .route("/readyz", axum::routing::get(probes::ready))

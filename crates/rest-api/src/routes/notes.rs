@@ -33,11 +33,25 @@ pub(crate) struct FenceQuery {
     pub(super) fence: Option<u64>,
 }
 
-/// The notes of an item.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct NotesQuery {
+    /// Where the page begins: what the page before gave as `nextCursor`.
+    cursor: Option<String>,
+}
+
+/// Notes of an item, by key.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Notes {
     /// The notes.
     notes: Vec<Note>,
+    /// How many the item has in all.
+    total: u64,
+    /// Where the next page begins; none on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
 }
 
 /// A note that was written.
@@ -52,14 +66,17 @@ pub(crate) struct NoteOut {
 }
 
 /// List an item's notes
+///
+/// By key, 200 on a page at the most; a page of long ones ends sooner.
 #[utoipa::path(
     get, path = "/items/{id}/notes", tag = "notes",
-    params(("id" = ItemRef, Path, description = "The item")),
-    responses((status = 200, description = "Whole notes", body = Notes)),
+    params(("id" = ItemRef, Path, description = "The item"), NotesQuery),
+    responses((status = 200, description = "A page of whole notes", body = Notes)),
 )]
-pub(crate) async fn list(caller: Caller, ItemPath(item): ItemPath) -> Answer {
-    let (_, notes) = caller.engine.notes_of(&ProjectRef::Any, &item).await?;
-    ok(&Notes { notes: notes.into_iter().map(note_out).collect() })
+pub(crate) async fn list(caller: Caller, ItemPath(item): ItemPath, Query(query): Query<NotesQuery>) -> Answer {
+    let page = caller.engine.note_page(&ProjectRef::Any, &item, query.cursor.as_deref()).await?;
+    let notes = page.notes.into_iter().map(note_out).collect();
+    ok(&Notes { notes, total: page.total, next_cursor: page.next })
 }
 
 /// Show a note
@@ -72,8 +89,7 @@ pub(crate) async fn list(caller: Caller, ItemPath(item): ItemPath) -> Answer {
     responses((status = 200, description = "The note", body = Note)),
 )]
 pub(crate) async fn show(caller: Caller, NotePath(item, key): NotePath) -> Answer {
-    let (_, notes) = caller.engine.notes_of(&ProjectRef::Any, &item).await?;
-    let note = notes.into_iter().find(|note| note.key == key);
+    let note = caller.engine.note_of(&ProjectRef::Any, &item, &key).await?;
     ok(&note_out(note.ok_or_else(|| no_note(&key))?))
 }
 

@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::channel::{Channel, Sender};
 use tracing::Instrument as _;
 
-use super::events::{EventsQuery, filter};
+use super::events::{EventsQuery, StreamQuery, filter};
 use crate::answer::{self, Answer};
 use crate::app::Shared;
 use crate::connection::GivenUp;
@@ -42,7 +42,7 @@ const EVENTS: usize = 64;
 /// else with what happens from now on, and says that it is alive every 15 seconds.
 #[utoipa::path(
     get, path = "/events/stream", tag = "events",
-    params(EventsQuery, ("Last-Event-ID" = Option<u64>, Header, description = "The number of the last event that was seen")),
+    params(StreamQuery, ("Last-Event-ID" = Option<u64>, Header, description = "The number of the last event that was seen")),
     responses((status = 200, description = "Events without end", content_type = "text/event-stream", body = String)),
 )]
 pub(crate) async fn stream(
@@ -51,7 +51,7 @@ pub(crate) async fn stream(
     turn: Turn,
     given_up: GivenUp,
     headers: HeaderMap,
-    Query(query): Query<EventsQuery>,
+    Query(query): Query<StreamQuery>,
 ) -> Answer {
     begin(shared, caller, turn, given_up, &headers, query).await
 }
@@ -62,8 +62,9 @@ pub(crate) async fn begin(
     turn: Turn,
     given_up: GivenUp,
     headers: &HeaderMap,
-    query: EventsQuery,
+    query: StreamQuery,
 ) -> Answer {
+    let query = EventsQuery::from(query);
     let last = match headers.get(LAST_EVENT_ID) {
         None => query.after,
         Some(given) => {

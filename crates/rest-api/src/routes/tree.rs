@@ -140,11 +140,10 @@ pub(crate) async fn forest(State(shared): answer::State, caller: Caller, Query(q
         sort: SortBy::CreatedAt,
         order: Order::Asc,
         limit: limits::PAGE,
-        count: true,
         ..Filter::default()
     };
-    let found = caller.engine.find(&filter).await?;
-    let cut = found.total > found.items.len() as u64;
+    let found = caller.engine.list(&filter, None).await?;
+    let cut = found.next.is_some();
     let roots: Vec<ItemRef> = found.items.iter().map(|item| ItemRef::Id(item.id)).collect();
     ok(&grow(&shared, &caller, &roots, query.all, cut).await?)
 }
@@ -171,7 +170,7 @@ async fn grow(
     all: bool,
     cut: bool,
 ) -> Result<Forest, Error> {
-    let around = Around { subtree: Some(TREE_ITEMS), ..Around::default() };
+    let around = Around { subtree: Some(TREE_ITEMS), subtree_bytes: Some(limits::PAGE_BYTES), ..Around::default() };
     let seen = caller.engine.show(&ProjectRef::Any, roots, around).await?;
     let keys = shared.keys(&caller.engine, seen.items.values()).await;
     let below = children(seen.subtree.rows.iter().filter_map(|id| seen.items.get(id)));

@@ -6,7 +6,7 @@ use docket_core::store::{Around, EdgeReach, NoteReach, Scope};
 
 use super::limit::Limit;
 use super::statement::{Statement, each, packed};
-use crate::row::{EDGE, HEAD, NOTE};
+use crate::row::{EDGE, HEAD, LONG, NOTE};
 use crate::script::Script;
 
 /// Relatives. Returns the parts whose items are shown.
@@ -29,13 +29,26 @@ pub(super) fn add_relatives(script: &mut Script, statement: &mut Statement, arou
         let most = script.page(most.saturating_add(1));
         let first = each("named n", "items", "c", "c.parent_id = n.id");
         let further = each("down", "items", "c", "c.parent_id = down.id");
+        let all = if around.subtree_bytes.is_some() { "all_beneath" } else { "beneath" };
         statement.part(
-            "beneath (id, depth, number)",
+            &format!("{all} (id, depth, number)"),
             &format!(
                 "WITH RECURSIVE down (id, depth, number) AS (SELECT c.id, c.depth, c.number FROM {first} \
                  UNION SELECT c.id, c.depth, c.number FROM {further}) SELECT id, depth, number FROM down LIMIT {most}"
             ),
         );
+        if let Some(bytes) = around.subtree_bytes {
+            let bytes = script.page(bytes);
+            let rows = each("all_beneath d", "items", "i", "i.id = d.id");
+            statement.part(
+                "beneath (id, depth, number)",
+                &format!(
+                    "SELECT f.id, f.depth, f.number FROM (SELECT d.id, d.depth, d.number, sum({LONG}) OVER ( \
+                        ORDER BY d.depth, d.number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier \
+                     FROM {rows}) f WHERE coalesce(f.earlier, 0) <= {bytes}"
+                ),
+            );
+        }
         statement.ids("subtree", "id", "depth, number", "beneath");
         shown.push("beneath");
     }

@@ -12,7 +12,7 @@ use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
-use crate::row::ITEM;
+use crate::row::{ITEM, LONG};
 use crate::script::Script;
 
 #[derive(Debug, Default, Deserialize)]
@@ -45,19 +45,28 @@ fn compose(context: &Context, filter: &Filter) -> Script {
         let order = order(filter);
         // Only the page's rows are read whole, one by one, since a plan that does not know how few they are would go
         // through all; the rest is sorted by what the order needs.
-        statement.ordered_rows(
-            "items",
-            ITEM,
-            "k.place",
-            &format!(
-                "(SELECT o.id, row_number() OVER () AS place FROM ( \
-                 SELECT i.id FROM items i WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}) o) k \
-                 CROSS JOIN LATERAL (SELECT x.* FROM items x WHERE x.id = k.id OFFSET 0) i"
-            ),
+        let page = format!(
+            "SELECT o.id, row_number() OVER () AS place FROM ( \
+             SELECT i.id FROM items i WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}) o"
         );
+        let page = fitting(&mut script, page, filter.bytes);
+        let rows = format!("({page}) k CROSS JOIN LATERAL (SELECT x.* FROM items x WHERE x.id = k.id OFFSET 0) i");
+        statement.ordered_rows("items", ITEM, "k.place", &rows);
     }
     statement.finish(&mut script);
     script
+}
+
+/// The rows of a page up to the first that has no more room in so many bytes.
+fn fitting(script: &mut Script, page: String, bytes: Option<usize>) -> String {
+    let Some(bytes) = bytes else { return page };
+    let bytes = script.page(bytes);
+    format!(
+        "SELECT f.id, f.place FROM (SELECT o.id, o.place, sum({LONG}) OVER ( \
+            ORDER BY o.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier \
+         FROM ({page}) o CROSS JOIN LATERAL (SELECT x.* FROM items x WHERE x.id = o.id OFFSET 0) i) f \
+         WHERE coalesce(f.earlier, 0) <= {bytes}"
+    )
 }
 
 /// The rows of a page, in their order, for other reads to build on.

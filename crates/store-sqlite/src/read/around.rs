@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::look::{Look, once, table};
 use super::names::Named;
 use crate::error::Trouble;
-use crate::row::{EDGE, HEAD, NOTE};
+use crate::row::{EDGE, HEAD, LONG, NOTE};
 use crate::script::Script;
 
 /// Relatives of the named items, and which open children they have. Returns what is shown of them.
@@ -19,7 +19,7 @@ pub(super) fn relatives(look: &mut Look<'_>, around: &Around, named: &Named) -> 
         open_children(look, &parents, most)?;
     }
     if let Some(most) = around.subtree {
-        shown.extend(subtree(look, named, most)?);
+        shown.extend(subtree(look, named, most, around.subtree_bytes)?);
     }
     Ok(shown)
 }
@@ -55,18 +55,29 @@ fn open_children(look: &mut Look<'_>, parents: &[Uuid], most: usize) -> Result<(
 
 /// Breadth first up to the limit, then parents before children. `UNION` meets each item once, however many of the named
 /// ones it lies beneath.
-fn subtree(look: &mut Look<'_>, named: &Named, most: usize) -> Result<Vec<Uuid>, Trouble> {
+fn subtree(look: &mut Look<'_>, named: &Named, most: usize, bytes: Option<usize>) -> Result<Vec<Uuid>, Trouble> {
     if named.ids.is_empty() {
         return Ok(Vec::new());
     }
     let mut script = Script::default();
     let roots = table(&mut script, &named.ids);
     let most = script.limit(most.saturating_add(1));
+    let down = match bytes {
+        None => "down".to_owned(),
+        Some(bytes) => {
+            let bytes = script.limit(bytes);
+            format!(
+                "(SELECT d.id, d.depth, d.number, sum({LONG}) OVER ( \
+                    ORDER BY d.depth, d.number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier \
+                 FROM down d CROSS JOIN items i ON i.id = d.id) WHERE coalesce(earlier, 0) <= {bytes}"
+            )
+        }
+    };
     script.add(format!(
         "WITH RECURSIVE down (id, depth, number) AS ( \
             SELECT c.id, c.depth, c.number FROM {roots} n CROSS JOIN items c ON c.parent_id = n.id \
             UNION SELECT c.id, c.depth, c.number FROM down CROSS JOIN items c ON c.parent_id = down.id \
-            LIMIT {most}) SELECT id FROM down ORDER BY depth, number"
+            LIMIT {most}) SELECT id FROM {down} ORDER BY depth, number"
     ));
     let found = look.ids(&script)?;
     look.pack("subtree", &found);

@@ -14,7 +14,7 @@ use super::limit::Limit;
 use super::statement::{NOW, Statement};
 use crate::context::Context;
 use crate::pool::Link;
-use crate::row::ITEM;
+use crate::row::{ITEM, LONG};
 use crate::script::Script;
 
 #[derive(Debug, Default, Deserialize)]
@@ -54,17 +54,22 @@ pub(super) fn compose(context: &Context, filter: &Filter) -> Script {
         let (limit, offset) = (script.limit(filter.limit), script.limit(filter.offset));
         let order = order(filter);
         // Only the page's rows are read whole; the rest is sorted by what the order needs.
-        statement.rows(
-            "items",
-            ITEM.as_str(),
-            &format!(
-                "(SELECT i.pk FROM {from} WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}) k \
-                 CROSS JOIN items i ON i.pk = k.pk"
-            ),
-        );
+        let page = format!("SELECT i.pk FROM {from} WHERE {fits} ORDER BY {order} LIMIT {limit} OFFSET {offset}");
+        let page = fitting(&mut script, page, filter.bytes);
+        statement.rows("items", ITEM.as_str(), &format!("({page}) k CROSS JOIN items i ON i.pk = k.pk"));
     }
     statement.finish(&mut script);
     script
+}
+
+/// The rows of a page up to the first that has no more room in so many bytes.
+fn fitting(script: &mut Script, page: String, bytes: Option<usize>) -> String {
+    let Some(bytes) = bytes else { return page };
+    let bytes = script.limit(bytes);
+    format!(
+        "SELECT f.pk FROM (SELECT o.pk, sum({LONG}) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier \
+         FROM ({page}) o CROSS JOIN items i ON i.pk = o.pk) f WHERE coalesce(f.earlier, 0) <= {bytes}"
+    )
 }
 
 /// The rows of a page, in their order, for other reads to build on.

@@ -51,6 +51,7 @@ pub(crate) fn is_quick(scope: &Scope) -> bool {
     let Around {
         ancestors: _,
         subtree,
+        subtree_bytes: _,
         open_children,
         edges: _,
         notes: _,

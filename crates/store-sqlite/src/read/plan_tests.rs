@@ -118,7 +118,7 @@ pub(super) fn wanted() -> Candidates {
 }
 
 fn page() -> Filter {
-    Filter { limit: 50, ..Filter::default() }
+    Filter { limit: 50, bytes: Some(docket_core::limits::PAGE_BYTES), ..Filter::default() }
 }
 
 pub(super) fn project() -> ProjectRef {
@@ -140,6 +140,7 @@ async fn a_scope_is_read_by_indexes() {
         around: Around {
             ancestors: true,
             subtree: Some(9),
+            subtree_bytes: Some(1 << 20),
             open_children: Some(9),
             edges: EdgeReach::Shown,
             notes: NoteReach::Heads,

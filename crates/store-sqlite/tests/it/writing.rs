@@ -210,6 +210,7 @@ async fn costs_do_not_grow_with_rows() {
         let around = Around {
             ancestors: true,
             subtree: Some(1000),
+            subtree_bytes: Some(1 << 20),
             open_children: Some(1000),
             edges: EdgeReach::Shown,
             notes: NoteReach::Heads,

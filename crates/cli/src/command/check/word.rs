@@ -71,7 +71,7 @@ pub(super) async fn approve(shell: &Shell, args: ApproveArgs) -> Result<(), Fail
     let approved = engine.approve_checks(session.call(), session.scope(), item.clone(), only.clone(), args.if_version);
     let shown = match approved.await {
         Err(error) if error.reason == Reason::MissingField => {
-            return Err(unread(&session, &item, &only, error).await);
+            return unread(shell, &session, &item, &only, error).await;
         }
         set => ChecksShown::from(set?),
     };
@@ -101,27 +101,25 @@ pub(super) async fn cancel(shell: &Shell, args: CancelArgs) -> Result<(), Failur
     })
 }
 
-/// What would be let run, for whoever has not said that it was read, with what to say.
-async fn unread(session: &Session, item: &ItemRef, only: &[usize], error: Error) -> Failure {
-    let shown = match session.engine.checks_of(&session.scope(), item).await {
-        Ok(shown) => shown,
-        Err(error) => return error.into(),
-    };
+/// What would be let run, for whoever has not said that it was read, with what to say. Where nothing is left to let run, nothing is
+/// asked.
+async fn unread(shell: &Shell, session: &Session, item: &ItemRef, only: &[usize], error: Error) -> Result<(), Failure> {
+    let mut shown = session.engine.checks_of(&session.scope(), item).await?;
     let is_meant = |check: &&ShownCheck| only.is_empty() || only.contains(&check.index);
     let waits = |check: &&ShownCheck| check.check.kind.is_runnable() && !check.check.is_approved();
-    let lines: Vec<String> = shown
-        .checks
-        .iter()
-        .filter(|check| is_meant(check) && waits(check))
-        .map(|check| format!("  {}  {}: {}", check.index, check.check.desc.as_str(), view::how(&check.check.kind)))
-        .map(|line| escape::line(&line))
-        .collect();
-    let message = format!(
-        "nothing was let run: say which version you have read, with --if-version {}\n{}",
-        shown.version,
-        lines.join("\n")
-    );
-    Error { message, ..error }.into()
+    if !shown.checks.iter().any(|check| is_meant(&check) && waits(&check)) {
+        return view::answer(shell, session, &shown, Some("all of these are approved:")).await;
+    }
+    shown.checks.retain(|check| is_meant(&check) && waits(&check));
+    let line = |check: &ShownCheck| {
+        let line = format!("  {}  {}: {}", check.index, check.check.desc.as_str(), view::how(&check.check.kind));
+        escape::line(&line)
+    };
+    let lines = shown.checks.iter().map(line).collect();
+    let version = shown.version;
+    let message = format!("nothing was let run: say which version you have read, with --if-version {version}");
+    let shown = serde_json::json!({ "version": version, "checks": shown.checks });
+    Err(Failure::Showing(Box::new(Error { message, ..error }), lines, shown))
 }
 
 fn standing(word: &str) -> Result<(usize, bool), Failure> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::named;
-use crate::access::{Needs, Profile, Reach};
+use crate::access::{Needs, REMOVES, Reach};
 use crate::command::check_batch;
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::Error;
@@ -28,7 +28,7 @@ pub struct EntriesRemoved {
 impl Command for RemoveEntries {
     type Output = EntriesRemoved;
     const NAME: &'static str = "remove-entries";
-    const NEEDS: Needs = Needs::new(Profile::Operator, Reach::Project);
+    const NEEDS: Needs = Needs::new(REMOVES, Reach::Project);
 
     fn scope(&self, _call: &Call) -> Scope {
         let knowledge = KnowledgeReach { entries: self.entries.clone(), ..KnowledgeReach::default() };

@@ -19,6 +19,7 @@ use crate::model::{
 use crate::store::code::Coded;
 use crate::store::{
     AnswerKey, Busy, Capped, KnowledgeSeen, Resolution, Scope, Slice, StoredAnswer, WaitEdge, WaitGraph, WayGraph,
+    fitting,
 };
 
 /// The results of a load by name; what was not asked for is empty. `prefixes` begin with the place of the prefix among those
@@ -95,6 +96,12 @@ impl Seen {
         slice.edges = self.edges.into_iter().map(Edge::from).map(|edge| (edge.id, edge)).collect();
         slice.open_children = by_item(self.children, around.open_children);
         slice.subtree = capped(self.subtree, around.subtree);
+        if let Some(bytes) = around.subtree_bytes {
+            let fits = fitting(slice.subtree.rows.iter().filter_map(|id| slice.items.get(id)), bytes);
+            let beneath = std::mem::take(&mut slice.subtree);
+            let truncated = beneath.truncated || fits < beneath.rows.len();
+            slice.subtree = Capped { truncated, ..Capped::cut(beneath.rows, fits) };
+        }
         slice.held = self.held.0;
         slice.candidates = capped(self.picked, scope.candidates.as_ref().map(|wanted| wanted.limit));
         let busy = self.busy.into_iter();

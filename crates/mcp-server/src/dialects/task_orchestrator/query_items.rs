@@ -195,6 +195,7 @@ async fn filter(session: &Session, fields: &mut Fields) -> Result<(Filter, bool)
         sort: fields.parsed("sortBy", one_of(SORTS))?.unwrap_or_default(),
         order: fields.parsed("sortOrder", one_of(ORDERS))?.unwrap_or_default(),
         limit: session.engine().page(clamped(fields, "limit", SEARCH_ROWS, 1, MOST_ROWS)?),
+        bytes: None,
         after: None,
         offset: clamped(fields, "offset", 0, 0, i64::from(u32::MAX))?,
         count: true,
