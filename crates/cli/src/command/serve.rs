@@ -134,12 +134,15 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
 }
 
 /// What agents read of each set of tools, for people too. The plain addresses are for what `/mcp` has, or for the first that has such
-/// a text at all.
+/// a text at all. A set without a guide to the work has what its clients are told when they connect.
 fn pages(served: &str) -> Result<Vec<Page>, Error> {
     let others = surfaces().iter().copied().filter(|other| *other != served);
     let mut pages: Vec<Page> = Vec::new();
     for name in std::iter::once(served).chain(others) {
-        for guide in surface(name)?.guides() {
+        let surface = surface(name)?;
+        let told = Guide { name: WORKFLOW, title: "How agents work here", text: surface.instructions() };
+        let has_guide = surface.guides().iter().any(|guide| guide.name == WORKFLOW);
+        for guide in Some(&told).filter(|_| !has_guide).into_iter().chain(surface.guides()) {
             let is_taken = pages.iter().any(|page| page.name == guide.name);
             let address = if is_taken { format!("{}-{name}", guide.name) } else { guide.name.to_owned() };
             let title = format!("{} ({name})", guide.title);

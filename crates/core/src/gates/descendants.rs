@@ -3,7 +3,6 @@
 use super::Attempt;
 use crate::engine::Draft;
 use crate::error::{Gate, Refusal};
-use crate::model::ItemId;
 
 /// Most open descendants named in a refusal.
 const SHOWN: usize = 5;
@@ -17,12 +16,11 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
     if open.rows.is_empty() && !open.truncated {
         return None;
     }
-    let titles: Vec<String> = open
-        .rows
-        .iter()
-        .take(SHOWN)
-        .map(|id: &ItemId| draft.item(*id).map_or_else(|| id.to_string(), |item| format!("\"{}\"", item.title)))
-        .collect();
+    let named = |id| match draft.item(id) {
+        Some(item) => format!("{} \"{}\"", draft.name_of(id), item.title),
+        None => id.to_string(),
+    };
+    let titles: Vec<String> = open.rows.iter().take(SHOWN).map(|id| named(*id)).collect();
     let more = if open.truncated || open.rows.len() > SHOWN { " and more" } else { "" };
     let message = format!("open items beneath it: {}{more}", titles.join(", "));
     let remedy = "close them first, or close the whole subtree at once";
