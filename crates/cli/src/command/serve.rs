@@ -11,7 +11,7 @@ use docket_core::prove::{Runs, Sleep};
 use docket_core::query::thought_of;
 use docket_core::store::ProjectRef;
 use docket_core::{Code, Engine, Error, Kind, Reason};
-use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, names_projects, surface, surfaces};
+use docket_mcp_server::{Guide, HttpEndpoint, Settings as McpSettings, names_projects, surface, surfaces};
 use docket_rest_api::{
     Actors, Adopt, Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Lasting, Page, Settings, serve,
 };
@@ -32,6 +32,8 @@ use crate::telemetry;
 
 /// Where the server listens when nobody says otherwise.
 const LISTEN: &str = "127.0.0.1:7420";
+/// What the guide to the work is called, of every set of tools.
+const WORKFLOW: &str = "agent-workflow";
 
 const HELP: &str = "\
 REST is at /api/v1 with its description at /docs, MCP at /mcp and /mcp/NAME for each surface, live events at \

@@ -168,7 +168,7 @@ pub(crate) fn error_text(error: &Error, names: &Names, paint: Paint) -> String {
         ));
         for blocker in &refusal.blockers {
             let item = names.of(blocker.item);
-            lines.push(format!("    {item} is in {}, must reach {}", blocker.current_role, blocker.required_role));
+            lines.push(format!("    {item} must be {} first", blocker.must_be()));
         }
         for item in refusal.open_items.iter().filter_map(|item| names.known(*item)) {
             lines.push(format!("    {item}"));

@@ -43,7 +43,7 @@ fn a_circle_of_blockers_is_refused_with_its_path() {
     }
     let refused = blocks(&mut scene, ring[4], ring[0], None).expect_err("it closes the ring");
     assert_eq!(refused.reason, Reason::Cycle);
-    let keys: Vec<String> = ring.iter().map(|item| format!("DEFA-{}", scene.get(*item).number)).collect();
+    let keys: Vec<String> = ring.iter().map(|item| format!("T-{}", scene.get(*item).number)).collect();
     let named = [&keys[4], &keys[0], &keys[1]];
     assert!(named.iter().all(|key| refused.message.contains(*key)), "{}", refused.message);
     scene.world.check();

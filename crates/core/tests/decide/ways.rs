@@ -62,7 +62,10 @@ fn a_ring_in_one_call_is_refused_also_through_items_that_are_made_by_it() {
         room_below: false,
         atomic: true,
     };
-    assert_eq!(scene.world.run(&call, &create).expect_err("a, b, the new one, a").reason, Reason::Cycle);
+    let refused = scene.world.run(&call, &create).expect_err("a, b, the new one, a");
+    assert_eq!(refused.reason, Reason::Cycle);
+    assert!(refused.message.ends_with("T-2 → new → T-1 → T-2") || refused.message.contains("new → T-1"), "{refused}");
+    assert!(!refused.message.contains(&a.to_string()), "by keys, and what is made by its own name: {refused}");
     scene.world.check();
 }
 
