@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::{listing, values};
 use crate::exit::Failure;
+use crate::names::Names;
 use crate::output::table::{Rows, Text};
 use crate::output::{Paint, escape};
 use crate::session::{Access, Session, Shell};
@@ -136,7 +137,8 @@ async fn revoke(shell: &Shell, args: RevokeArgs) -> Result<(), Failure> {
 async fn list(shell: &Shell, args: &ListArgs) -> Result<(), Failure> {
     let session = shell.session(Access::Read).await?;
     let (now, keys) = session.everywhere().keys().await?;
-    let keys = keys.iter().filter(|key| args.all || key.check(now).is_ok()).collect();
+    let keys: Vec<&ApiKey> = keys.iter().filter(|key| args.all || key.check(now).is_ok()).collect();
+    let names = session.names(keys.iter().filter_map(|key| key.item)).await?;
     let listed = Listed { keys };
     shell.out.answer(&listed, |paint| {
         let mut rows = Rows::new(paint, &["NAME", "BEGINS", "PROFILE", "FOR", "EXPIRES", "LAST USED"]);
@@ -147,7 +149,7 @@ async fn list(shell: &Shell, args: &ListArgs) -> Result<(), Failure> {
                 Text::key(key.name.as_str()),
                 Text::dim(key.handle.to_string()),
                 Text::plain(key.profile.as_str()),
-                Text::plain(reach(&session, key)),
+                Text::plain(reach(&session, &names, key)),
                 Text::plain(ends),
                 Text::dim(when(key.last_used_at)),
             ]);
@@ -161,13 +163,16 @@ async fn list(shell: &Shell, args: &ListArgs) -> Result<(), Failure> {
 }
 
 /// Where a key's holder may act.
-fn reach(session: &Session, key: &ApiKey) -> String {
+fn reach(session: &Session, names: &Names, key: &ApiKey) -> String {
     let Some(projects) = &key.projects else { return "everything".to_owned() };
     let slug = |id| session.projects.iter().find(|project| project.id == id).map(|project| project.slug.to_string());
     let slugs: Vec<String> = projects.iter().map(|id| slug(*id).unwrap_or_else(|| id.to_string())).collect();
     match key.item {
         None => slugs.join(", "),
-        Some(item) => format!("one item of {}: {item}", slugs.join(", ")),
+        Some(item) => {
+            let item = names.key(item).map_or_else(|| item.to_string(), |key| key.to_string());
+            format!("one item of {}: {item}", slugs.join(", "))
+        }
     }
 }
 

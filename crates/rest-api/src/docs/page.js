@@ -57,13 +57,15 @@ function aboutOf(api, field) {
   return told ? told.description : "";
 }
 
-function fieldsOf(api, schema) {
+// The fields of a schema; those of an object without a name of its own stand beneath it, after its name and a point.
+function fieldsOf(api, schema, before = "") {
   const whole = resolve(api, schema);
   const rows = [];
-  for (const part of whole.allOf || []) rows.push(...fieldsOf(api, part));
+  for (const part of whole.allOf || []) rows.push(...fieldsOf(api, part, before));
   for (const [name, field] of Object.entries(whole.properties || {})) {
     const mark = (whole.required || []).includes(name) ? " *" : "";
-    rows.push([[element("code", {}, name + mark)], typeOf(field), prose(api, aboutOf(api, field))]);
+    rows.push([[element("code", {}, before + name + mark)], typeOf(field), prose(api, aboutOf(api, field))]);
+    if (field.properties) rows.push(...fieldsOf(api, field, `${before}${name}.`));
   }
   return rows;
 }
