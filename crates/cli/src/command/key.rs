@@ -115,7 +115,7 @@ async fn create(shell: &Shell, args: CreateArgs) -> Result<(), Failure> {
     let (handle, digest) = (secret.handle().clone(), secret.digest());
     let create = CreateKey { handle, digest, name, profile, projects, item, lasts };
     let KeySet { key } = session.everywhere().run(session.call(), create).await?;
-    show(&session, &key, &secret)
+    show(&session, &key, &secret).await
 }
 
 async fn rotate(shell: &Shell, args: RotateArgs) -> Result<(), Failure> {
@@ -124,7 +124,7 @@ async fn rotate(shell: &Shell, args: RotateArgs) -> Result<(), Failure> {
     let session = shell.session(Access::Write).await?;
     let rotate = RotateKey { key: args.key, handle: secret.handle().clone(), digest: secret.digest(), lasts };
     let KeySet { key } = session.everywhere().run(session.call(), rotate).await?;
-    show(&session, &key, &secret)
+    show(&session, &key, &secret).await
 }
 
 async fn revoke(shell: &Shell, args: RevokeArgs) -> Result<(), Failure> {
@@ -177,7 +177,7 @@ fn reach(session: &Session, names: &Names, key: &ApiKey) -> String {
 }
 
 /// Shows a secret once. A request that is sent again is answered as before, and what was its secret nobody knows here.
-fn show(session: &Session, key: &ApiKey, secret: &KeySecret) -> Result<(), Failure> {
+async fn show(session: &Session, key: &ApiKey, secret: &KeySecret) -> Result<(), Failure> {
     if key.handle != *secret.handle() {
         let message = format!(
             "this request was answered before, with the key {}; its secret was shown then: `docket key rotate {}` makes another",
@@ -186,10 +186,12 @@ fn show(session: &Session, key: &ApiKey, secret: &KeySecret) -> Result<(), Failu
         return Err(Error::conflict(Reason::RequestIdReused, message).into());
     }
     let shown = Shown { key, secret: secret.reveal() };
-    session.out.answer(&shown, |paint| render(session, &shown, paint))
+    // The secret is not lost for want of a name.
+    let names = session.names(key.item).await.unwrap_or_default();
+    session.out.answer(&shown, |paint| render(session, &names, &shown, paint))
 }
 
-fn render(session: &Session, shown: &Shown<'_>, paint: Paint) -> Vec<String> {
+fn render(session: &Session, names: &Names, shown: &Shown<'_>, paint: Paint) -> Vec<String> {
     let key = shown.key;
     let ends = key
         .expires_at
@@ -200,7 +202,7 @@ fn render(session: &Session, shown: &Shown<'_>, paint: Paint) -> Vec<String> {
             paint.bold("key"),
             escape::line(key.name.as_str()),
             key.profile,
-            reach(session, key)
+            reach(session, names, key)
         ),
         String::new(),
         format!("  {}", shown.secret),
