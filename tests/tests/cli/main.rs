@@ -13,6 +13,7 @@ mod doctor;
 mod exits;
 mod export;
 mod first_day;
+mod guides;
 mod help;
 mod keys;
 mod knowledge;

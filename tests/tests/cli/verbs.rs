@@ -178,7 +178,7 @@ fn ready_work_is_found_claimed_moved_and_released() {
 
     let refused = desk.fails(5, &["advance", &waiting, "start"]);
     assert!(
-        refused.contains("dependencies") && refused.contains("W-2 \"High\" is in work, must reach terminal"),
+        refused.contains("dependencies") && refused.contains("W-2 \"High\" must be closed first"),
         "{refused}"
     );
     assert!(refused.contains("to mend it"), "{refused}");

@@ -21,9 +21,9 @@ const KNOWN: &[&str] = &["items", "ids", "patch", "atomic", "dryRun", "project",
 
 pub(super) fn tool() -> Tool {
     let properties = json!({
-        "items": objects("{id, fence, version, fields}"),
+        "items": objects("{id, fence, version} and what patch has"),
         "ids": texts(),
-        "patch": object("fields for all ids: title, intent, description, summary, type, label, priority, complexity, tags, traits, dueAt, estimateMinutes, position, attention, touches, needs, capabilities, metadata, properties, requiresVerification, parent"),
+        "patch": object("title, parent, and plan's intent to requiresVerification, for all ids"),
         "atomic": flag(), "dryRun": flag(),
     });
     let about =

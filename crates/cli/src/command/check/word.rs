@@ -117,7 +117,11 @@ async fn unread(shell: &Shell, session: &Session, item: &ItemRef, only: &[usize]
     };
     let lines = shown.checks.iter().map(line).collect();
     let version = shown.version;
-    let message = format!("nothing was let run: say which version you have read, with --if-version {version}");
+    let named: Vec<String> = only.iter().map(ToString::to_string).collect();
+    let only = if named.is_empty() { String::new() } else { format!(" --only {}", named.join(",")) };
+    let message = format!(
+        "nothing was let run: say which version you have read, by docket check approve {item}{only} --if-version {version}"
+    );
     let shown = serde_json::json!({ "version": version, "checks": shown.checks });
     Err(Failure::Showing(Box::new(Error { message, ..error }), lines, shown))
 }
