@@ -6,16 +6,13 @@ use std::sync::Arc;
 use docket_core::model::Name;
 use docket_core::prove::{Here, Prover, Runs, Sleep, place_name};
 use docket_runner::{CheckRunner, Environment, Runner, Settings, github};
+use docket_store_sqlite::files::{self, JOURNAL};
 
+use crate::config::locate::{OWN_FOLDER, database_in, folders};
 use crate::config::runner::RunnerSettings;
 use crate::config::{Configuration, DOCKET_TOML, TASK_ORCHESTRATOR};
 use crate::database::Place;
 use crate::exit::Failure;
-
-/// The folder that a database is made in where nobody says where.
-const OWN_FOLDER: &str = ".docket";
-/// What SQLite adds to the name of a database for what it has to roll back.
-const JOURNAL: &str = "-journal";
 
 /// Checks that are run in this process.
 pub(crate) fn here(
@@ -39,19 +36,26 @@ pub(crate) fn root(config: &Configuration, cwd: &Path) -> PathBuf {
 
 /// One who runs checks in the work tree of this place.
 pub(crate) fn prover(config: &Configuration, cwd: &Path, database: &Place) -> Result<Arc<dyn Prover>, Failure> {
-    prover_in(config, root(config, cwd), database)
+    prover_in(config, root(config, cwd), cwd, database)
 }
 
-/// One who runs checks in a work tree.
-pub(crate) fn prover_in(config: &Configuration, root: PathBuf, database: &Place) -> Result<Arc<dyn Prover>, Failure> {
+/// One who runs checks in a work tree, for whoever was started somewhere.
+pub(crate) fn prover_in(
+    config: &Configuration,
+    root: PathBuf,
+    cwd: &Path,
+    database: &Place,
+) -> Result<Arc<dyn Prover>, Failure> {
     let said = &config.runner;
+    let looked_in = looked_in(config, &root, cwd);
     let environment = Environment { keep: said.keep.clone(), ..Environment::default() };
     let settings = Settings {
         environment,
         writable: said.writable.clone(),
         apart: files_of(database),
-        own: own_of(config, &root, database),
-        unmade: unmade_of(&root, database),
+        own: own_of(config, &looked_in, database),
+        unmade: unmade_of(&looked_in, database),
+        pointers: looked_in.iter().map(|folder| folder.join(".git")).collect(),
         log_bytes: CheckRunner::LOG_BYTES,
         ..Settings::default()
     };
@@ -75,33 +79,43 @@ fn work_tree(cwd: &Path) -> PathBuf {
 
 /// The files of a database: what is noted in them is no change of the work, wherever they lie.
 fn files_of(database: &Place) -> Vec<PathBuf> {
-    let Place::File(path) = database else { return Vec::new() };
-    ["", "-wal", "-shm", JOURNAL].map(|suffix| beside(path, suffix)).to_vec()
+    match database {
+        Place::File(path) => files::files_of(path),
+        Place::Server(_) => Vec::new(),
+    }
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.to_owned().into_os_string();
-    name.push(suffix);
-    PathBuf::from(name)
+/// The folders in which whoever begins here looks for a database and for configuration, as far as a check may write there.
+fn looked_in(config: &Configuration, root: &Path, cwd: &Path) -> Vec<PathBuf> {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let written: Vec<PathBuf> =
+        std::iter::once(root).chain(config.runner.writable.iter().map(PathBuf::as_path)).map(whole).collect();
+    let beside = config.files.iter().filter_map(|file| file.parent()).map(Path::to_owned);
+    let looked = folders(cwd).into_iter().chain(folders(root)).chain(beside);
+    let is_written = |folder: &PathBuf| written.iter().any(|place| whole(folder).starts_with(place));
+    looked.filter(is_written).chain([root.to_owned()]).collect()
+}
+
+/// The files in these folders that say what may run and which rules hold.
+fn said_in(folders: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    folders.iter().flat_map(|folder| [DOCKET_TOML, TASK_ORCHESTRATOR].map(|name| folder.join(name)))
 }
 
 /// What checks are kept from writing, wherever it lies: the database, with its folder where that is for nothing else, and the files
 /// that say what may run.
-fn own_of(config: &Configuration, root: &Path, database: &Place) -> Vec<PathBuf> {
+fn own_of(config: &Configuration, looked_in: &[PathBuf], database: &Place) -> Vec<PathBuf> {
     let files = files_of(database);
     let folder = files.first().and_then(|file| file.parent()).filter(|folder| folder.ends_with(OWN_FOLDER));
-    let said = config.files.iter().cloned().chain([root.join(DOCKET_TOML)]);
+    let said = config.files.iter().cloned().chain(said_in(looked_in));
     folder.map(Path::to_owned).into_iter().chain(said).chain(files).collect()
 }
 
-/// What checks are kept from making: what SQLite would roll back before anything else is read, and files that say what may run and
-/// which rules hold. A log of the database that is not its own is the store's to refuse; and it is there while checks run.
-fn unmade_of(root: &Path, database: &Place) -> Vec<PathBuf> {
-    let journal = match database {
-        Place::File(path) => Some(beside(path, JOURNAL)),
-        Place::Server(_) => None,
-    };
-    [DOCKET_TOML, TASK_ORCHESTRATOR].map(|name| root.join(name)).into_iter().chain(journal).collect()
+/// What checks are kept from making: what SQLite would roll back before anything else is read, files that say what may run and
+/// which rules hold, and a database that would be found before this one. A log of the database that is not its own is the store's to
+/// refuse; and it is there while checks run.
+fn unmade_of(looked_in: &[PathBuf], database: &Place) -> Vec<PathBuf> {
+    let journals = files_of(database).into_iter().filter(|file| file.to_string_lossy().ends_with(JOURNAL));
+    said_in(looked_in).chain(looked_in.iter().map(database_in)).chain(journals).collect()
 }
 
 /// What is shown to whoever is asked about pull requests, where the operator says so. A variable that is named and not there is an

@@ -43,14 +43,19 @@ pub struct Look {
 
 /// How a check stands for who knows the work tree, or does not. Whatever was run of a tree counts for that tree alone; where
 /// nobody has looked, it counts no more, and neither does what was run where there is no git, unless just now. A fact outside
-/// has no tree, and a person's word has one only where the person could see it. What failed without a tree has failed.
+/// has no tree, and a person's word has one only where the person could see it. What failed without a tree has failed. What passed and
+/// changed its tree shows nothing of any.
 pub fn standing(check: &Check, look: Option<&Look>) -> CheckStanding {
     let stands = check.standing();
     let Some(result) = check.current() else { return stands };
     let counts = match (&check.kind, &result.tree, look) {
         (CheckKind::PullRequest { .. }, ..) | (CheckKind::Manual, None, _) => true,
         (_, Some(tree), Some(look)) => look.tree.as_ref() == Some(tree) || tree_ignored(),
-        (_, None, Some(look)) => !result.passed || (look.tree.is_none() && result.at >= look.since),
+        // That nobody knows a tree is not the same as that there is none: whoever asks a runner elsewhere is told of no tree where
+        // it changed.
+        (_, None, Some(look)) => {
+            !result.passed || (look.tree.is_none() && !result.tree_changed && result.at >= look.since)
+        }
         (_, Some(_), None) => return CheckStanding::Unseen,
         (_, None, None) => !result.passed,
     };

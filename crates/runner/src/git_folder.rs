@@ -43,8 +43,8 @@ pub(crate) fn places(root: &Path) -> Option<(PathBuf, PathBuf)> {
     own.join("HEAD").symlink_metadata().is_ok().then_some((own, shared))
 }
 
-/// Of a linked worktree, its own folder and the one that it shares, when that folder names this work tree as its own.
-fn linked(root: &Path) -> Option<(PathBuf, PathBuf)> {
+/// Of a linked worktree, git's folder of its own and the one that it shares, when that folder names this work tree as its own.
+pub fn linked(root: &Path) -> Option<(PathBuf, PathBuf)> {
     let git = root.join(".git");
     if !std::fs::symlink_metadata(&git).ok()?.is_file() {
         return None;

@@ -24,11 +24,11 @@ mod wire;
 
 pub use cancel::Cancel;
 pub use environment::Environment;
-pub use git_folder::linked_to;
+pub use git_folder::{linked, linked_to};
 pub use order::{Order, Refusal, check_command, check_folder, check_timeout};
 pub use output::{Chunk, Live, Log};
 pub use prover::CheckRunner;
-pub use report::{Ended, Files, Own, Processes, Report, Sandbox};
+pub use report::{Ended, Files, Own, Processes, PutBack, Report, Sandbox};
 pub use run::{Runner, Settings};
 pub use supervise::supervise;
 pub use tree::{Tree, TreeError, tree, tree_blocking, tree_without};

@@ -2,12 +2,14 @@
 //! is a link, is put back as it was when the command has ended.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
+use std::io::{Error, ErrorKind};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags};
 use serde::{Deserialize, Serialize};
+
+use crate::report::PutBack;
 
 /// How many links one after the other are followed, as many as the system does.
 const LINKS: usize = 40;
@@ -28,28 +30,54 @@ pub(crate) struct Owned {
 /// What stands somewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Stands {
-    /// Nothing.
-    Nothing,
+    /// Nothing; this is the topmost of its folders that is missing, or itself.
+    Nothing(PathBuf),
     /// A link that leads there.
     Link(PathBuf),
+    /// Nobody can look.
+    Unseen,
+    /// A folder or nothing, and no file that names a folder elsewhere.
+    NoPointer,
+}
+
+/// What stands somewhere now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    Folder,
+    Other,
+    /// It may be anything.
+    Unseen,
 }
 
 impl Owned {
-    /// What is to be kept, as it is now, and what is not to be made. A folder that the command has to write in is not kept from it.
-    pub(crate) fn now(keep: &[PathBuf], unmade: &[PathBuf], needed: &[PathBuf]) -> Self {
+    /// What is to be kept, as it is now, what is not to be made, and git's pointers, which are kept where they are files and not to be
+    /// made where they are none. A folder that the command has to write in is not kept from it.
+    pub(crate) fn now(keep: &[PathBuf], unmade: &[PathBuf], pointers: &[PathBuf], needed: &[PathBuf]) -> Self {
         let is_needed = |path: &PathBuf| needed.iter().any(|needed| needed.starts_with(path));
         let whole = |path: &PathBuf| path.canonicalize().ok();
-        let found: BTreeSet<PathBuf> = keep.iter().filter_map(whole).filter(|path| !is_needed(path)).collect();
+        let (files, others): (Vec<&PathBuf>, Vec<&PathBuf>) = pointers.iter().partition(|path| path.is_file());
+        let found: BTreeSet<PathBuf> =
+            keep.iter().chain(files).filter_map(whole).filter(|path| !is_needed(path)).collect();
         let is_in_another = |path: &PathBuf| path.ancestors().skip(1).any(|folder| found.contains(folder));
         let mut stands = BTreeSet::new();
-        for path in keep.iter().chain(unmade) {
+        for path in keep.iter().chain(unmade).chain(pointers) {
             links(path, LINKS, &mut stands);
         }
         for path in unmade {
-            if let Err(error) = path.symlink_metadata()
-                && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-            {
-                stands.insert((placed(path), Stands::Nothing));
+            match seen(path) {
+                Seen::Nothing => {
+                    let place = placed(path);
+                    let missing = topmost_missing(&place);
+                    stands.insert((place, Stands::Nothing(missing)));
+                }
+                Seen::Unseen => _ = stands.insert((placed(path), Stands::Unseen)),
+                Seen::Folder | Seen::Other => {}
+            }
+        }
+        for path in others {
+            if !path.is_symlink() {
+                stands.insert((placed(path), Stands::NoPointer));
             }
         }
         Self {
@@ -59,9 +87,9 @@ impl Owned {
     }
 
     /// Puts back what stood somewhere. What stands there now is set aside, because nobody knows for certain who made it. Says where
-    /// something was put back.
-    pub(crate) fn restore(&self) -> Vec<PathBuf> {
-        self.stands.iter().filter(|(place, stands)| put_back(place, stands)).map(|(place, _)| place.clone()).collect()
+    /// something else stood.
+    pub(crate) fn restore(&self) -> Vec<PutBack> {
+        self.stands.iter().filter_map(|(place, stands)| put_back(place, stands)).collect()
     }
 }
 
@@ -86,87 +114,92 @@ fn placed(path: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| placed(folder)).join(name)
 }
 
-/// Whether something was put back.
-fn put_back(place: &Path, stands: &Stands) -> bool {
-    let is_as_it_was = match stands {
-        Stands::Nothing => place.symlink_metadata().is_err(),
-        Stands::Link(to) => place.read_link().is_ok_and(|leads| leads == *to),
-    };
-    if is_as_it_was {
-        return false;
-    }
-    set_aside(place);
-    if let Stands::Link(to) = stands {
-        // Where its folder is gone, there is nothing to put it in; that something is amiss is said all the same.
-        let _ = symlink(to, place);
-    }
-    true
+/// Of a path that is not there, what would have to be made first.
+fn topmost_missing(place: &Path) -> PathBuf {
+    let missing = place.ancestors().take_while(|part| seen(part) == Seen::Nothing);
+    missing.last().unwrap_or(place).to_owned()
 }
 
-fn set_aside(place: &Path) {
+/// What stands at a place, no link followed that it is itself.
+fn seen(place: &Path) -> Seen {
+    match place.symlink_metadata() {
+        Ok(there) if there.is_dir() => Seen::Folder,
+        Ok(_) => Seen::Other,
+        Err(error) if is_absence(&error) => Seen::Nothing,
+        Err(_) => Seen::Unseen,
+    }
+}
+
+/// Whether an error says that something is not there. Any other leaves that open: a folder that may not be entered hides what is in it.
+fn is_absence(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Puts back what stood at a place, where something else does now.
+fn put_back(place: &Path, stands: &Stands) -> Option<PutBack> {
+    match stands {
+        Stands::Nothing(missing) => made(place, missing),
+        Stands::Unseen => (!matches!(seen(place), Seen::Unseen | Seen::Nothing)).then(|| away(place, place)),
+        Stands::NoPointer => (!matches!(seen(place), Seen::Folder | Seen::Nothing)).then(|| away(place, place)),
+        Stands::Link(to) => {
+            if place.read_link().is_ok_and(|leads| leads == *to) {
+                return None;
+            }
+            let moved_to = if seen(place) == Seen::Nothing { None } else { set_aside(place) };
+            // Where its folder is gone, there is nothing to put it in.
+            let is_done = symlink(to, place).is_ok();
+            Some(PutBack { place: place.to_owned(), moved_to, is_link: true, is_done })
+        }
+    }
+}
+
+/// What was made where nothing was. Folders of plain files on the way are nobody's harm; a link and what cannot be looked into are
+/// taken for what they may lead to.
+fn made(place: &Path, missing: &Path) -> Option<PutBack> {
+    let mut parts: Vec<&Path> = place.ancestors().take_while(|part| part.starts_with(missing)).collect();
+    parts.reverse();
+    for part in parts {
+        match seen(part) {
+            Seen::Nothing => return None,
+            Seen::Folder if part != place && std::fs::read_dir(part).is_ok() => {}
+            // A file in the way of what would have to be a folder.
+            Seen::Other if part != place && !part.is_symlink() => return None,
+            Seen::Folder | Seen::Other | Seen::Unseen => {
+                let moved = away(place, part);
+                // Its folder may forbid it, where that was made as well.
+                return Some(if moved.is_done || part == missing { moved } else { away(place, missing) });
+            }
+        }
+    }
+    None
+}
+
+/// Sets aside what must not stand at a place, or what is on the way there.
+fn away(place: &Path, what: &Path) -> PutBack {
+    let moved_to = set_aside(what);
+    let is_done = moved_to.is_some();
+    PutBack { place: place.to_owned(), moved_to, is_link: false, is_done }
+}
+
+/// Where it is now; nothing, where it could not be moved.
+fn set_aside(place: &Path) -> Option<PathBuf> {
     for number in 0..=MOST_ASIDE {
         let mut name = place.as_os_str().to_owned();
         name.push(ASIDE);
         if number > 0 {
             name.push(format!("-{number}"));
         }
+        let name = PathBuf::from(name);
         let flags = if number == MOST_ASIDE { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
-        match rustix::fs::renameat_with(CWD, place, CWD, PathBuf::from(name), flags) {
+        match rustix::fs::renameat_with(CWD, place, CWD, &name, flags) {
             Err(rustix::io::Errno::EXIST) => {}
-            Ok(()) | Err(_) => return,
+            Ok(()) => return Some(name),
+            Err(_) => return None,
         }
     }
+    None
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_there_is_kept_and_what_is_not_is_put_back() {
-        let made = tempfile::tempdir().expect("a folder");
-        let root = made.path().canonicalize().expect("a path");
-        for folder in ["data", "elsewhere"] {
-            std::fs::create_dir(root.join(folder)).expect("a folder");
-        }
-        std::fs::write(root.join("elsewhere/docket.toml"), "ours").expect("a file");
-        symlink("elsewhere", root.join("first")).expect("a link");
-        symlink("first/docket.toml", root.join("docket.toml")).expect("a link");
-        let keep = [root.join("docket.toml"), root.join("data"), root.join("data/work.db"), root.join("gone")];
-        let unmade = [root.join("data/work.db-journal"), root.join("docket.toml"), root.join("no/such/folder")];
-        let owned = Owned::now(&keep, &unmade, std::slice::from_ref(&root));
-        assert_eq!(owned.there, [root.join("data"), root.join("elsewhere/docket.toml")]);
-        let link = |name: &str, to: &str| (root.join(name), Stands::Link(to.into()));
-        assert_eq!(
-            owned.stands,
-            [
-                (root.join("data/work.db-journal"), Stands::Nothing),
-                link("docket.toml", "first/docket.toml"),
-                link("first", "elsewhere"),
-                (root.join("no/such/folder"), Stands::Nothing),
-            ]
-        );
-        assert!(owned.restore().is_empty(), "nothing was done");
-        std::fs::remove_file(root.join("docket.toml")).expect("removed");
-        std::fs::write(root.join("docket.toml"), "theirs").expect("a file");
-        std::fs::remove_file(root.join("first")).expect("removed");
-        for round in ["", "-1"] {
-            std::fs::write(root.join("data/work.db-journal"), round).expect("a file");
-            assert!(owned.restore().contains(&root.join("data/work.db-journal")));
-            let aside = root.join(format!("data/work.db-journal.set-aside{round}"));
-            assert_eq!(std::fs::read_to_string(aside).expect("it is kept"), round);
-        }
-        assert!(owned.restore().is_empty());
-        assert_eq!(std::fs::read_to_string(root.join("docket.toml")).expect("a file"), "ours");
-        assert_eq!(std::fs::read_to_string(root.join("docket.toml.set-aside")).expect("a file"), "theirs");
-    }
-
-    #[test]
-    fn links_in_a_circle_are_told_once() {
-        let made = tempfile::tempdir().expect("a folder");
-        symlink("b", made.path().join("a")).expect("a link");
-        symlink("a", made.path().join("b")).expect("a link");
-        let owned = Owned::now(&[made.path().join("a")], &[], &[]);
-        assert_eq!((owned.there.len(), owned.stands.len()), (0, 2));
-    }
-}
+#[path = "own_tests.rs"]
+mod tests;

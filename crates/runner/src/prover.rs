@@ -1,7 +1,7 @@
 //! What the core asks of whoever starts processes, answered by this crate.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use docket_core::{Code, Error, Kind, Reason, limits};
 use tokio::sync::Semaphore;
 
 use crate::github::{self, Pull, PullRef, PullState, Repository};
-use crate::{Cancel, Ended, Files, Live, Order, Refusal, Report, Runner, Tree, TreeError};
+use crate::{Cancel, Ended, Files, Live, Order, PutBack, Refusal, Report, Runner, Tree, TreeError};
 
 /// How many pieces of output may wait for whoever looks on.
 const LOOKERS_ON: usize = 256;
@@ -88,7 +88,7 @@ impl CheckRunner {
         };
         // What is told ends with the run: the sender goes with it.
         match tokio::join!(ended, told).0 {
-            Ok(report) => from_report(&report),
+            Ok(report) => from_report(&report, &self.root),
             Err(Refusal::NoSuchRoot) => {
                 let why = format!(
                     "the repository {} cannot be opened: start the runner in it, or name it by [runner] repository in docket.toml",
@@ -199,8 +199,8 @@ fn unreadable(error: &TreeError) -> Error {
     Error::new(Kind::Permanent, Code::Unavailable, Reason::NoRunner, message)
 }
 
-fn from_report(report: &Report) -> CheckReport {
-    let made = made(report);
+fn from_report(report: &Report, root: &Path) -> CheckReport {
+    let made = made(report, root);
     let end = match &report.ended {
         Ended::Exited(0) if let Some(made) = &made => RunEnd::Fact { holds: false, seen: text(made) },
         Ended::Exited(code) => RunEnd::Exited { code: *code },
@@ -213,9 +213,12 @@ fn from_report(report: &Report) -> CheckReport {
     if let Some(made) = &made {
         let _ = writeln!(log, "[{made}: docs/guides/sandbox.md]");
     }
-    let (before, after) = (report.before.as_ref().ok(), report.after.as_ref().ok());
-    let changed = matches!((before, after), (Some(Some(before)), Some(Some(after))) if before != after);
-    if changed {
+    let still = report.tree_stood_still();
+    // Only where there was no git all along nothing is known of a change: whoever breaks git has changed the work tree.
+    let changed = !still && !matches!((&report.before, &report.after), (Ok(None), Ok(None)));
+    if let Err(error) = &report.after {
+        let _ = writeln!(log, "[the work tree could not be looked at after this: {error}]");
+    } else if changed {
         log.push_str(
             "[the work tree changed while this ran: what it writes must be ignored by git, or it counts for nothing]\n",
         );
@@ -226,7 +229,7 @@ fn from_report(report: &Report) -> CheckReport {
              docs/guides/sandbox.md]\n",
         );
     }
-    let still = report.tree_stood_still();
+    let before = report.before.as_ref().ok();
     CheckReport {
         end,
         log: text(&log),
@@ -238,12 +241,27 @@ fn from_report(report: &Report) -> CheckReport {
     }
 }
 
-/// That a command made or replaced what is the operator's.
-fn made(report: &Report) -> Option<String> {
-    let names = report.put_back.iter().filter_map(|path| path.file_name());
-    let names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
-    let made = || format!("it made or replaced what is Docket's own, which was put back: {}", names.join(", "));
-    (!names.is_empty()).then(made)
+/// That what is the operator's was not there, or was another, and is so again; or why it is not. Who did it is not known.
+fn made(report: &Report, root: &Path) -> Option<String> {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let name = |path: &Path| docket_core::echo(&path.strip_prefix(&root).unwrap_or(path).to_string_lossy());
+    let one = |found: &PutBack| {
+        let place = name(&found.place);
+        match (found.is_done, found.is_link, found.moved_to.as_deref().map(name)) {
+            (false, ..) => {
+                format!("{place} is not as it was and could not be put back: see to it before anything else is run")
+            }
+            (true, false, Some(moved)) => format!("{place} was not there before: moved to {moved}"),
+            (true, true, Some(moved)) => {
+                format!("the link {place} was replaced: put back, and what was there moved to {moved}")
+            }
+            (true, _, None) => format!("the link {place} was removed: put back"),
+        }
+    };
+    let found: Vec<String> = report.put_back.iter().map(one).collect();
+    let made =
+        || format!("while it ran, what Docket goes by was changed, by it or by somebody else: {}", found.join("; "));
+    (!found.is_empty()).then(made)
 }
 
 /// Whether a command that failed says what programs say when they may not write somewhere, and was kept from it by us.

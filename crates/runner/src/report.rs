@@ -20,8 +20,8 @@ pub struct Report {
     pub log: Log,
     /// What held it, as it was really put in place.
     pub sandbox: Sandbox,
-    /// Where something of the operator's had to be put back as it was: the command had made or replaced it.
-    pub put_back: Vec<PathBuf>,
+    /// Where something of the operator's was not as it was before: the command, or somebody else meanwhile, had made or replaced it.
+    pub put_back: Vec<PutBack>,
     /// The work tree before.
     pub before: Result<Option<Tree>, TreeError>,
     /// The work tree afterwards.
@@ -38,6 +38,19 @@ impl Report {
     pub fn tree_stood_still(&self) -> bool {
         matches!((&self.before, &self.after), (Ok(Some(before)), Ok(Some(after))) if before == after)
     }
+}
+
+/// A place at which something else stood after a run than before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutBack {
+    /// Where.
+    pub place: PathBuf,
+    /// What was found there, or on the way there, is here now; none where nothing was, or it could not be moved.
+    pub moved_to: Option<PathBuf>,
+    /// Whether a link stood there before; else nothing did.
+    pub is_link: bool,
+    /// Whether it is as it was. Where it is not, what was found still stands there.
+    pub is_done: bool,
 }
 
 /// How a run ended.

@@ -46,6 +46,9 @@ pub struct Settings {
     pub own: Vec<PathBuf>,
     /// What commands may not make: files of the same kind that are not there. What a command makes of them is set aside afterwards.
     pub unmade: Vec<PathBuf>,
+    /// Files by which git says that a folder belongs to a repository elsewhere, wherever one may be: commands may neither write those
+    /// that are there nor make one. That of the root is one of them in any case.
+    pub pointers: Vec<PathBuf>,
     /// Values to blot out besides those of secret variables.
     pub secrets: Vec<String>,
     /// The most that is kept of a log, in bytes; brought within the limits.
@@ -65,6 +68,7 @@ impl Default for Settings {
             apart: Vec::new(),
             own: Vec::new(),
             unmade: Vec::new(),
+            pointers: Vec::new(),
             secrets: Vec::new(),
             log_bytes: LOG_DEFAULT,
             namespace: true,
@@ -129,7 +133,7 @@ impl Runner {
     pub async fn tree(&self, root: PathBuf) -> Result<Option<Tree>, TreeError> {
         let (settings, memory) = (Arc::clone(&self.settings), Arc::clone(&self.memory));
         let read = tokio::task::spawn_blocking(move || memory.tree(&root, &settings.apart)).await;
-        read.unwrap_or(Err(TreeError::Unreadable))
+        read.unwrap_or(Err(TreeError::BrokeOff))
     }
 
     /// The same containment and nothing else: no log, no look at the work tree. What a run is measured against.
@@ -219,6 +223,7 @@ impl Runner {
         // What is not there needs no permission, and what is there goes by one name.
         let writable: Vec<PathBuf> = writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
         let needed = if settings.landlock { writable.as_slice() } else { std::slice::from_ref(&root) };
+        let pointers: Vec<PathBuf> = settings.pointers.iter().cloned().chain([root.join(".git")]).collect();
         Task {
             command: order.command.clone(),
             folder: order.folder.clone(),
@@ -229,7 +234,7 @@ impl Runner {
             ),
             timeout_ms: u64::try_from(order.timeout.as_millis()).unwrap_or(u64::MAX),
             grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(0),
-            own: Owned::now(&settings.own, &settings.unmade, needed),
+            own: Owned::now(&settings.own, &settings.unmade, &pointers, needed),
             writable: settings.landlock.then_some(writable),
             root,
         }

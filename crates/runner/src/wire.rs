@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::FRAME_BYTES;
 use crate::own::Owned;
-use crate::report::{Ended, Sandbox};
+use crate::report::{Ended, PutBack, Sandbox};
 
 /// The first argument of a supervisor.
 pub(crate) const SUPERVISE: &str = "__supervise";
@@ -44,8 +44,8 @@ pub(crate) struct Outcome {
     pub(crate) ended: Ended,
     pub(crate) took_us: u64,
     pub(crate) sandbox: Sandbox,
-    /// Where something of the operator's had to be put back.
-    pub(crate) put_back: Vec<PathBuf>,
+    /// Where something of the operator's was not as it was.
+    pub(crate) put_back: Vec<PutBack>,
 }
 
 /// Sends a message with its length before it.

@@ -8,6 +8,7 @@ mod cells;
 mod context;
 mod disk;
 mod error;
+pub mod files;
 mod journal;
 mod library;
 mod log;

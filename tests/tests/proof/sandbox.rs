@@ -84,8 +84,52 @@ fn a_command_that_makes_what_docket_would_go_by_has_failed() {
         let ran = agent.ok("run_checks", json!({ "id": task }));
         assert_eq!(results(&ran), ["fail"], "{ran}");
         let note = text(&ran["checks"][0]["untrusted"]["note"]);
-        assert!(note.contains("it made or replaced what is Docket's own"), "{ran}");
+        assert!(note.contains(&format!("{made} was not there before: moved to {made}.set-aside")), "{ran}");
         assert!(!repository.path().join(made).exists());
         assert!(repository.path().join(format!("{made}.set-aside")).exists(), "it is not lost");
+    }
+}
+
+/// What an agent sees of the one check of a new task.
+fn result_of(agent: &Server, cmd: &str) -> String {
+    let task = checked(agent, "one", json!([{ "desc": "does it", "cmd": cmd }]));
+    results(&agent.ok("run_checks", json!({ "id": task }))).remove(0)
+}
+
+#[test]
+fn a_command_that_changes_the_work_tree_and_breaks_git_shows_nothing() {
+    let repository = Repository::new("\"all\"");
+    let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+    let task =
+        checked(&agent, "one", json!([{ "desc": "breaks it", "cmd": "echo 2 >> state; mv .git/HEAD .git/H; true" }]));
+    let ran = agent.ok("run_checks", json!({ "id": task }));
+    assert_eq!(results(&ran), ["stale"], "{ran}");
+    // Nor is it taken for a folder without git from then on.
+    let person = repository.server(repository.path(), "cairn", "human:rita", None);
+    person.err("transition", json!({ "id": task, "to": "done" }));
+    let log = newest_log(&repository);
+    assert!(text(&log["text"]).contains("its .git is no repository"), "{log}");
+}
+
+#[test]
+fn a_command_that_makes_a_database_or_configuration_where_it_would_be_found_first_has_failed() {
+    let repository = Repository::new("\"all\"");
+    let place = repository.worktree("w1");
+    std::fs::create_dir_all(place.join("deep/er")).expect("folders");
+    let agent = repository.server(&place.join("deep/er"), "cairn", "agent:ann", None);
+    for made in
+        [".docket/docket.db", "deep/.docket/docket.db", "deep/er/docket.toml", "deep/.taskorchestrator/config.yaml"]
+    {
+        let cmd = format!("mkdir -p $(dirname {made}) && echo forged > {made}");
+        assert_eq!(result_of(&agent, &cmd), "fail", "{made}");
+        assert!(!place.join(made).exists(), "{made}");
+    }
+    // Nor may it say that its work tree belongs to another repository.
+    let forged = "mkdir -p f/.git/worktrees/w && mv .git away; echo \"gitdir: $PWD/f/.git/worktrees/w\" > .git; true";
+    let before = std::fs::read(place.join(".git")).expect("a file");
+    result_of(&agent, forged);
+    let sandbox = text(&newest_log(&repository)["run"]["sandbox"]);
+    if sandbox.contains("namespace") {
+        assert_eq!(std::fs::read(place.join(".git")).expect("a file"), before);
     }
 }

@@ -54,14 +54,15 @@ fn names_folder(line: &str, folder: &str) -> bool {
 
 /// Files that a store may have alone: tests of its own database's plans, what tests of the whole do to a server, and of a
 /// database that is a library on which thread it is called, what its disk does, in which steps it is looked at, and whose turn it
-/// is to write; of one that is a file whether it is still the one that was opened, and whether the log and the journal beside it
-/// are its own.
-const OF_ONE_STORE: [&str; 10] = [
+/// is to write; of one that is a file which files belong to it, whether it is still the one that was opened, and whether the log and
+/// the journal beside it are its own.
+const OF_ONE_STORE: [&str; 11] = [
     "_tests.rs",
     "testing.rs",
     "cells.rs",
     "place.rs",
     "disk.rs",
+    "files.rs",
     "log.rs",
     "look.rs",
     "desk.rs",

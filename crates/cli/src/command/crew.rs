@@ -32,6 +32,8 @@ pub(super) struct Orders {
     pub(super) database: Place,
     /// The work tree that it was started in.
     pub(super) root: PathBuf,
+    /// The folder that it was started in.
+    pub(super) cwd: PathBuf,
     /// Whether it makes checks in those that are linked to it, too.
     pub(super) linked: bool,
     /// How many runs it makes at once.
@@ -61,7 +63,7 @@ pub(super) struct Crew {
 
 impl Crew {
     pub(super) fn new(engine: Engine, caller: Caller, orders: Orders) -> Result<Self, Failure> {
-        let prover = crate::prover::prover_in(&orders.config, orders.root.clone(), &orders.database)?;
+        let prover = crate::prover::prover_in(&orders.config, orders.root.clone(), &orders.cwd, &orders.database)?;
         let first = Tree { root: orders.root.clone(), taking: Taking::Served(prover.place().cloned()), prover };
         let (trees, tasks, under_way) = (vec![first], JoinSet::new(), BTreeSet::new());
         let mut crew = Self { engine, caller, orders, trees, tasks, under_way };
@@ -194,7 +196,8 @@ impl Crew {
             if root == own || self.trees.iter().any(|tree| tree.root == root) {
                 continue;
             }
-            let prover = crate::prover::prover_in(&self.orders.config, root.clone(), &self.orders.database)?;
+            let orders = &self.orders;
+            let prover = crate::prover::prover_in(&orders.config, root.clone(), &orders.cwd, &orders.database)?;
             self.trees.push(Tree { root, taking: Taking::Own(prover.place().cloned()), prover });
         }
         Ok(())

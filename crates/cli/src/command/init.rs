@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::agents;
 use super::clients::{self, Clients};
 use super::mcp::{DEFAULT_PROJECT, make_project, preset_of, tell_other_rules};
-use crate::config::locate::{DATABASE, Origin};
+use crate::config::locate::{OWN_FOLDER, Origin, database_in};
 use crate::database::{Database, Opening, Place};
 use crate::exit::Failure;
 use crate::output::{Paint, escape};
@@ -220,7 +220,7 @@ fn database_place(shell: &Shell, folder: &Path) -> Result<Place, Failure> {
     if !folder.is_dir() {
         return Err(Failure::environment(format!("{}: there is no such folder", folder.display())));
     }
-    let place = Place::File(folder.join(DATABASE));
+    let place = Place::File(database_in(folder));
     if let Some(other) = location.ok().filter(|location| location.origin == Origin::Found && location.place != place) {
         crate::output::remark(&format!(
             "note: {} was used here until now; the new database takes its place in this folder",
@@ -232,7 +232,7 @@ fn database_place(shell: &Shell, folder: &Path) -> Result<Place, Failure> {
 
 /// Keeps the database out of git, where it lies in a folder of its own.
 fn ignore(database: &Path) -> Result<(), Failure> {
-    let Some(folder) = database.parent().filter(|folder| folder.file_name().is_some_and(|name| name == ".docket"))
+    let Some(folder) = database.parent().filter(|folder| folder.file_name().is_some_and(|name| name == OWN_FOLDER))
     else {
         return Ok(());
     };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use docket_core::{Error, Reason};
+use docket_store_sqlite::files::{BESIDE, beside};
 use docket_store_sqlite::{SqliteOptions, SqliteStore, verify_backup};
 use serde::Serialize;
 
@@ -22,9 +23,6 @@ answers nothing from then on, neither from the old database nor from the new one
 Examples:
   docket restore /var/backups/docket-monday.db
   docket --db sqlite:other.db restore monday.db --force";
-
-/// What SQLite may keep beside a database.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -117,7 +115,8 @@ async fn set_aside(database: &Path) -> Result<PathBuf, Failure> {
     // Closing it brings its log home, unless it is damaged or somebody else has it open: then the log goes with it.
     if let Ok(store) = SqliteStore::open(SqliteOptions::new(database)).await {
         store.close().await;
-        if exists(&beside(database, "-wal"))? {
+        let real = database.canonicalize().unwrap_or_else(|_| database.to_owned());
+        if exists(&beside(&real, "-wal"))? {
             crate::output::remark(
                 "warning: another process has the database open: it refuses everything from now on, until it is started again",
             );
@@ -155,10 +154,4 @@ fn sync_folder(file: &Path) -> std::io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
         Some(_) | None => Ok(()),
     }
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }

@@ -53,6 +53,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         // Work trees of one repository are of one project: what others own is not run in them.
         project: session.project_ref()?,
         root,
+        cwd: shell.around.cwd.clone(),
         config,
     };
     let (jobs, started_in, database) = (orders.jobs, orders.root.clone(), orders.database.shown());

@@ -8,6 +8,7 @@ use docket_core::Engine;
 use docket_core::exchange::Snapshot;
 use docket_core::store::{Store, StoreError};
 use docket_store_postgres::Frozen;
+use docket_store_sqlite::files::files_of;
 use docket_store_sqlite::{SqliteOptions, SqliteStore};
 
 use super::progress::Progress;
@@ -66,11 +67,9 @@ struct Copy(PathBuf);
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        for suffix in ["", "-wal", "-shm"] {
-            let mut path = self.0.clone().into_os_string();
-            path.push(suffix);
+        for file in files_of(&self.0) {
             // What is not there need not go.
-            _ = std::fs::remove_file(path);
+            _ = std::fs::remove_file(file);
         }
     }
 }

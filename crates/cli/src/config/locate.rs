@@ -1,7 +1,7 @@
 //! Where things are: the database and the configuration, looked for from the working folder upwards.
 //!
 //! A git worktree is another checkout of the same work, so it finds what its main checkout has. Git itself is not
-//! called: its two small files say where that is.
+//! called: its small files say where that is, on both sides.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use super::telemetry::Variables;
 use crate::database::Place;
 use crate::exit::Failure;
 
-/// The database's place inside a folder of work.
-pub(crate) const DATABASE: &str = ".docket/docket.db";
-/// Largest git pointer file worth reading.
-const POINTER_BYTES: u64 = 64 * 1024;
+/// The folder that a database is made in where nobody says where.
+pub(crate) const OWN_FOLDER: &str = ".docket";
+/// What a database is called there, and in the user's own folder.
+const DATABASE: &str = "docket.db";
 
 /// Everything around the process that decides where things are. Read once.
 #[derive(Clone, Debug, Default)]
@@ -86,9 +86,9 @@ impl Surroundings {
     }
 
     /// The first folder upwards that has this file.
-    pub(crate) fn find_up(&self, file: &str) -> Result<Option<PathBuf>, ConfigError> {
+    pub(crate) fn find_up(&self, file: impl AsRef<Path>) -> Result<Option<PathBuf>, ConfigError> {
         for folder in folders(&self.cwd) {
-            let file = folder.join(file);
+            let file = folder.join(&file);
             if exists(&file)? {
                 return Ok(Some(file));
             }
@@ -101,17 +101,22 @@ impl Surroundings {
         if let Some(named) = named.or(self.docket_db.as_deref()) {
             return Ok(Location { place: parse_database(&self.cwd, named)?, origin: Origin::Named });
         }
-        if let Some(path) = self.find_up(DATABASE)? {
+        if let Some(path) = self.find_up(database_in(""))? {
             return Ok(Location { place: Place::File(path), origin: Origin::Found });
         }
         match &self.data_folder {
-            Some(folder) => Ok(Location { place: Place::File(folder.join("docket.db")), origin: Origin::DataFolder }),
+            Some(folder) => Ok(Location { place: Place::File(folder.join(DATABASE)), origin: Origin::DataFolder }),
             None => Err(Failure::environment(
                 "no Docket database here, and neither HOME nor XDG_DATA_HOME says where your own would be: \
                  run `docket init`, or name a database with --db",
             )),
         }
     }
+}
+
+/// The database's place inside a folder of work.
+pub(crate) fn database_in(folder: impl AsRef<Path>) -> PathBuf {
+    folder.as_ref().join(OWN_FOLDER).join(DATABASE)
 }
 
 /// What `--db` names: `postgres://…`, `sqlite:PATH`, or a bare path.
@@ -165,28 +170,13 @@ pub(crate) fn folders(start: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The main checkout of a folder that is the root of a git worktree.
+/// The main checkout of a folder that is the root of a git worktree, where git's own folder there says so, too: a file in a work tree
+/// is anybody's. A submodule, whose `.git` is a file as well, is no worktree.
 fn main_checkout(folder: &Path) -> Option<PathBuf> {
-    let pointer = folder.join(".git");
-    if !pointer.is_file() {
-        return None;
-    }
-    let text = read_pointer(&pointer)?;
-    let own = folder.join(text.strip_prefix("gitdir:")?.trim());
-    // Only a worktree has this file; a submodule, whose `.git` is a file as well, has not.
-    let common = own.join(read_pointer(&own.join("commondir"))?.trim());
-    let common = std::fs::canonicalize(common).ok()?;
+    let (_, common) = docket_runner::linked(folder)?;
     let name = common.file_name()?.to_str()?;
     // A bare repository has no checkout of its own, unless it is hidden in the folder of all checkouts.
     name.starts_with('.').then(|| common.parent().map(Path::to_owned)).flatten()
-}
-
-fn read_pointer(file: &Path) -> Option<String> {
-    let size = std::fs::metadata(file).ok()?.len();
-    if size > POINTER_BYTES {
-        return None;
-    }
-    std::fs::read_to_string(file).ok()
 }
 
 /// Whether a file is there. A folder that may not be looked into is an error: what is behind it might be the right one.

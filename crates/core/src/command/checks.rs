@@ -145,7 +145,9 @@ pub(super) fn take_result(brief: &mut Brief, index: usize, result: CheckResult, 
         at: result.at,
         about: About::of(text),
     };
-    let found = brief.acceptance_criteria.iter_mut().find(|criterion| Some(criterion.id) == proves);
+    // A pass that counts for nothing shows nothing of a criterion either.
+    let shows = !(result.passed && result.tree_changed);
+    let found = brief.acceptance_criteria.iter_mut().find(|criterion| Some(criterion.id) == proves && shows);
     if let Some(criterion) = found {
         let evidence = evidence(&criterion.text);
         criterion.take(evidence);
@@ -397,6 +399,7 @@ impl Command for Attest {
             passed: self.passed,
             definition: check.definition(),
             tree: self.tree.clone(),
+            tree_changed: false,
             at: draft.now,
             by: call.actor()?.clone(),
             asked_by: None,

@@ -28,7 +28,7 @@ pub struct Report {
     pub log_left_out: u64,
     /// The work tree as it was before and after; none where it changed meanwhile, or there is no git.
     pub tree: Option<Tree>,
-    /// Whether it changed meanwhile.
+    /// Whether it changed meanwhile, or could be seen at one of both times only.
     pub tree_changed: bool,
     /// How it was kept apart, as it really was.
     pub sandbox: Option<Name>,
@@ -224,6 +224,7 @@ impl EndRun {
             passed,
             definition: self.definition.clone(),
             tree: run.tree.clone(),
+            tree_changed: self.report.tree_changed,
             at: draft.now,
             by: self.runner.clone(),
             asked_by: Some(run.ordered_by.clone()),

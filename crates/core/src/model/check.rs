@@ -261,6 +261,9 @@ pub struct CheckResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub tree: Option<Tree>,
+    /// Whether the work tree was another one after it was made, or could not be looked at any more: then a pass counts for nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tree_changed: bool,
     /// When.
     pub at: Timestamp,
     /// Who made it.

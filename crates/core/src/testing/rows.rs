@@ -173,6 +173,7 @@ pub fn check(desc: &str, cmd: &str) -> Check {
             passed: true,
             definition,
             tree: Tree::parse("0123456789abcdef").ok(),
+            tree_changed: false,
             at,
             by: name("runner"),
             asked_by: None,

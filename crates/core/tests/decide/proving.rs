@@ -1,6 +1,6 @@
 //! Runs of checks that are joined, handed back, made again, or not made at all; and what an item is told by them.
 
-use docket_core::checks::Allowed;
+use docket_core::checks::{Allowed, Look};
 use docket_core::command::{
     Advance, ApproveChecks, Attest, BriefText, Change, EndRun, Learning, MoveRequest, MoveResult, NewCheck,
     NewCriterion, OrderRuns, Report, RunsOrdered, SetBrief, Submit, TakeRun,
@@ -339,6 +339,24 @@ fn what_failed_without_a_tree_has_failed_and_is_not_stale() {
     let refused = close(&mut scene, item, saw(BEFORE)).expect_err("it changed the tree");
     assert_eq!(unshown(&refused), [(0, CheckStanding::Stale)]);
     assert!(refused.message.contains("changed the one it ran on"), "{refused}");
+    // Nor does it for whoever sees no tree, as the caller of a runner elsewhere, or where git was broken by it.
+    let saw_none = Look { tree: None, since: Timestamp::from_millis(0) };
+    let refused = close(&mut scene, item, saw_none).expect_err("it changed the tree");
+    assert_eq!(unshown(&refused), [(0, CheckStanding::Stale)]);
+}
+
+#[test]
+fn work_that_was_handed_in_is_not_closed_by_a_pass_that_changed_its_tree() {
+    let (mut scene, item) = checked(vec![command("one")]);
+    let call = scene.world.call(None);
+    let run = scene.world.run(&call, &submit(item, None)).expect("handed in").runs.remove(0);
+    let run = take(&mut scene, &run, "here").expect("taken");
+    let report = Report { tree_changed: true, ..report(RunEnd::Exited { code: 0 }, None) };
+    let definition = run.definition.clone();
+    let ended = EndRun { run: run.id, runner: name("here"), definition, report, back: false, next: None };
+    let call = scene.world.call(None);
+    assert!(!scene.world.run(&call, &ended).expect("ended").closed);
+    assert_eq!(scene.get(item).role, Role::Review);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::StatVfsMountFlags;
 use rustix::mount::{MountFlags, MountPropagationFlags};
 
-use crate::own::Owned;
+use crate::own::{Owned, Stands};
 use crate::report::Own;
 
 /// What has to be kept where a path is made read-only: who has no privileges may not take it off.
@@ -34,14 +34,14 @@ pub(super) fn own_proc() -> bool {
 /// Makes paths read-only that lie where the command may write otherwise, whichever of their folders it would move away. Where
 /// nothing says where it may write, that is everywhere.
 pub(super) fn keep(own: &Owned, writable: Option<&[PathBuf]>) -> Own {
-    if own.there.is_empty() {
+    if own.there.is_empty() && own.stands.is_empty() {
         return Own::None;
     }
     let kept = private().and_then(|()| {
         hold(own, writable)?;
         own.there.iter().try_for_each(|path| read_only(path))
     });
-    told(kept)
+    if own.there.is_empty() { Own::None } else { told(kept) }
 }
 
 /// The same for the folders above, where it turned out that the command may write everywhere.
@@ -57,10 +57,12 @@ fn private() -> rustix::io::Result<()> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
 }
 
-/// A folder that is mounted cannot be moved or removed. Parents come before what is in them.
+/// A folder that is mounted cannot be moved or removed: those above what is kept, and git's own, in whose place a file could name
+/// another. Parents come before what is in them.
 fn hold(own: &Owned, writable: Option<&[PathBuf]>) -> rustix::io::Result<()> {
     let paths = own.there.iter().chain(own.stands.iter().map(|(place, _)| place));
-    let folders: BTreeSet<&Path> = paths.flat_map(|path| between(path, writable)).collect();
+    let of_git = own.stands.iter().filter(|(_, stands)| *stands == Stands::NoPointer).map(|(place, _)| place.as_path());
+    let folders: BTreeSet<&Path> = paths.flat_map(|path| between(path, writable)).chain(of_git).collect();
     folders
         .into_iter()
         .filter(|folder| folder.is_dir())

@@ -12,14 +12,14 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags};
 
-use super::TreeError;
 use super::object::Form;
+use super::{TreeError, unreadable, unreadable_at};
 use crate::limits::{INDEX_BYTES, LIST_BYTES, RULES_BYTES, SHARED_INDEXES};
 
 /// How git begins the name of an index that others are written on top of.
 const SHARED_INDEX: &str = "sharedindex.";
 /// How git begins to say that it left out a whole folder.
-const UNLISTED: &[u8] = b"could not open directory";
+const UNLISTED: &[u8] = b"could not open directory '";
 
 /// What git says of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,9 +111,9 @@ impl<'a> Desk<'a> {
             let _ = std::fs::remove_file(self.folder.path().join("index"));
             listed = self.said()?;
         }
-        let listed = listed.ok_or(TreeError::Unreadable)?;
+        let listed = listed.ok_or(TreeError::Unlisted)?;
         let entries = listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
-        let names = entries.map(|entry| parse(entry).ok_or(TreeError::Unreadable)).collect::<Result<_, _>>()?;
+        let names = entries.map(|entry| parse(entry).ok_or(TreeError::Unlisted)).collect::<Result<_, _>>()?;
         Ok(Listing { names, rules: self.rules.clone() })
     }
 
@@ -145,8 +145,8 @@ impl<'a> Desk<'a> {
         let status = wait(&mut child, self.until).map_err(|error| no_git(&error))?.ok_or(TreeError::TooSlow)?;
         let remarks = read_back(&mut remarks)?;
         // It goes on, and says nothing of what is in there.
-        if remarks.windows(UNLISTED.len()).any(|words| words == UNLISTED) {
-            return Err(TreeError::Unreadable);
+        if let Some(folder) = unlisted(&remarks) {
+            return Err(unreadable(folder));
         }
         if status.success() { read_back(&mut out).map(Some) } else { Ok(None) }
     }
@@ -192,6 +192,14 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect()
 }
 
+/// The first folder that git says it left out.
+fn unlisted(remarks: &[u8]) -> Option<&[u8]> {
+    let begins = remarks.windows(UNLISTED.len()).position(|words| words == UNLISTED)? + UNLISTED.len();
+    let line = remarks[begins..].split(|byte| *byte == b'\n').next()?;
+    let ends = line.iter().rposition(|byte| *byte == b'\'').unwrap_or(line.len());
+    Some(&line[..ends])
+}
+
 /// Rules without what says nothing.
 fn effective(rules: &[u8]) -> Vec<u8> {
     let lines = rules.split(|byte| *byte == b'\n');
@@ -203,7 +211,7 @@ fn effective(rules: &[u8]) -> Vec<u8> {
 pub(super) fn whole(path: &Path, what: &'static str) -> Result<Option<Vec<u8>>, TreeError> {
     let Some(file) = regular(path) else { return Ok(None) };
     let mut bytes = Vec::new();
-    file.take(RULES_BYTES + 1).read_to_end(&mut bytes).map_err(|_| TreeError::Unreadable)?;
+    file.take(RULES_BYTES + 1).read_to_end(&mut bytes).map_err(|_| unreadable_at(path))?;
     if bytes.len() as u64 > RULES_BYTES {
         return Err(TreeError::TooLarge { what, bytes: RULES_BYTES });
     }
@@ -215,7 +223,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), TreeError> {
     let Some(mut index) = regular(from) else { return Ok(()) };
     let too_large = TreeError::TooLarge { what: "git's index", bytes: INDEX_BYTES };
     // One with holes would be written out in full.
-    if index.metadata().map_err(|_| TreeError::Unreadable)?.len() > INDEX_BYTES {
+    if index.metadata().map_err(|_| unreadable_at(from))?.len() > INDEX_BYTES {
         return Err(too_large);
     }
     let mut copy = File::create(to).map_err(|error| no_room(&error))?;

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use docket_core::echo;
 use rustix::fs::{AtFlags, FileType, Mode as Rights, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::TreeError;
 use super::desk::{Listed, whole};
 use super::memory::{Known, Memory, Stamp};
 use super::object::{Entry, Form, Mode};
+use super::{TreeError, unreadable, unreadable_at};
 use crate::limits::TREE_READERS;
 
 /// The name of the files by which a work tree says what git leaves out.
@@ -48,7 +49,7 @@ pub(super) fn find(
     until: Instant,
 ) -> Result<Vec<(Vec<u8>, Found)>, TreeError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(root, flags, Rights::empty()).map_err(|_| TreeError::Unreadable)?;
+    let opened = rustix::fs::open(root, flags, Rights::empty()).map_err(|_| unreadable_at(root))?;
     let (known, mut kept) = (memory.of(root, form), memory.begin(root));
     let names: Vec<(&[u8], &Listed)> = names.iter().map(|(name, listed)| (name.as_slice(), listed)).collect();
     let next = AtomicUsize::new(0);
@@ -74,7 +75,7 @@ pub(super) fn find(
         let others: Vec<_> = (1..readers).map(|_| scope.spawn(some)).collect();
         let mut all = some()?;
         for other in others {
-            all.extend(other.join().unwrap_or(Err(TreeError::Unreadable))?);
+            all.extend(other.join().unwrap_or(Err(TreeError::BrokeOff))?);
         }
         Ok(all)
     })?;
@@ -130,7 +131,7 @@ impl Reader<'_> {
         Ok(match (FileType::from_raw_mode(there.st_mode), listed) {
             (FileType::Directory, Listed::Repository(_) | Listed::Folder) => Some((Found::Folder, None)),
             (FileType::Symlink, _) => {
-                let to = rustix::fs::readlinkat(self.root, name, Vec::new()).map_err(|_| TreeError::Unreadable)?;
+                let to = rustix::fs::readlinkat(self.root, name, Vec::new()).map_err(|_| unreadable(name))?;
                 Some((Found::File(Mode::Link, self.form.name("blob", to.as_bytes())), None))
             }
             (FileType::RegularFile, _) => match self.known.get(name, &Stamp::of(&there)) {
@@ -162,7 +163,7 @@ impl Reader<'_> {
         match rustix::fs::statat(self.root, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(there) => Ok(Some(there)),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            Err(_) => Err(TreeError::Unreadable),
+            Err(_) => Err(unreadable(name)),
         }
     }
 
@@ -174,9 +175,9 @@ impl Reader<'_> {
             let mut opened = match rustix::fs::openat(self.root, name, flags, Rights::empty()) {
                 Ok(opened) => File::from(opened),
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => return Ok(None),
-                Err(_) => return Err(TreeError::Unreadable),
+                Err(_) => return Err(unreadable(name)),
             };
-            let there = rustix::fs::fstat(&opened).map_err(|_| TreeError::Unreadable)?;
+            let there = rustix::fs::fstat(&opened).map_err(|_| unreadable(name))?;
             if FileType::from_raw_mode(there.st_mode) != FileType::RegularFile {
                 return Ok(None);
             }
@@ -195,15 +196,15 @@ impl Reader<'_> {
                         left -= read as u64;
                     }
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(_) => return Err(TreeError::Unreadable),
+                    Err(_) => return Err(unreadable(name)),
                 }
             }
-            let after = rustix::fs::fstat(&opened).map_err(|_| TreeError::Unreadable)?;
+            let after = rustix::fs::fstat(&opened).map_err(|_| unreadable(name))?;
             if left == 0 && Stamp::of(&there) == Stamp::of(&after) {
                 return Ok(Some(file(&there, naming.end())));
             }
         }
-        Err(TreeError::Unreadable)
+        Err(TreeError::Restless(echo(&String::from_utf8_lossy(name))))
     }
 }
 

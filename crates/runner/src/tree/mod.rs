@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use docket_core::echo;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -47,9 +48,26 @@ pub enum TreeError {
     /// Git is not there, or could not be started.
     #[error("git cannot be started: {0}")]
     NoGit(String),
-    /// Git gave up, or a file cannot be read.
-    #[error("the work tree cannot be read")]
-    Unreadable,
+    /// A file or a folder of it cannot be read, by this name.
+    #[error("\"{0}\" cannot be read: make it readable, or have git ignore it")]
+    Unreadable(String),
+    /// A file changes while it is read.
+    #[error("\"{0}\" changes all the time: have git ignore it")]
+    Restless(String),
+    /// Git cannot tell what is in it.
+    #[error("git cannot list its files")]
+    Unlisted,
+    /// It has a `.git` that is of no use.
+    #[error(
+        "its .git is no repository, and names none that is here: mend it, or remove it where there is to be no git"
+    )]
+    NoRepository,
+    /// There are repositories in one another without an end.
+    #[error("repositories lie in it more than {TREE_DEPTH} deep in one another")]
+    TooDeep,
+    /// The look at it broke off.
+    #[error("the look at it broke off")]
+    BrokeOff,
     /// It took too long.
     #[error("the work tree was not read within {} seconds", TREE_TIMEOUT.as_secs())]
     TooSlow,
@@ -66,10 +84,20 @@ pub enum TreeError {
     },
 }
 
+/// That something cannot be read that git calls so. The name may be anybody's.
+fn unreadable(name: &[u8]) -> TreeError {
+    TreeError::Unreadable(echo(&String::from_utf8_lossy(name)))
+}
+
+/// The same for a path.
+fn unreadable_at(path: &Path) -> TreeError {
+    unreadable(path.as_os_str().as_encoded_bytes())
+}
+
 /// The content of the work tree at a root; none when that is no git work tree.
 pub async fn tree(root: PathBuf) -> Result<Option<Tree>, TreeError> {
     let read = tokio::task::spawn_blocking(move || tree_blocking(&root)).await;
-    read.unwrap_or(Err(TreeError::Unreadable))
+    read.unwrap_or(Err(TreeError::BrokeOff))
 }
 
 /// The same on this thread, which waits.
@@ -86,8 +114,11 @@ pub fn tree_without(root: &Path, apart: &[PathBuf]) -> Result<Option<Tree>, Tree
 impl Memory {
     /// The same for one who looks again and again: what has not changed since is not read again.
     pub(crate) fn tree(&self, root: &Path, apart: &[PathBuf]) -> Result<Option<Tree>, TreeError> {
-        let Some((own, shared)) = git_folder::places(root) else { return Ok(None) };
-        let root = root.canonicalize().map_err(|_| TreeError::Unreadable)?;
+        let Some((own, shared)) = git_folder::places(root) else {
+            // A repository that is broken is not the same as none: whoever breaks it would be judged by less.
+            return if root.join(".git").symlink_metadata().is_ok() { Err(TreeError::NoRepository) } else { Ok(None) };
+        };
+        let root = root.canonicalize().map_err(|_| unreadable_at(root))?;
         let look = Look { memory: self, apart, until: Instant::now() + TREE_TIMEOUT };
         look.at(&root, Some((&own, &shared)), 0).map(Some)
     }
@@ -105,7 +136,7 @@ impl Look<'_> {
     /// What a folder holds that has a repository; or none, and is looked at as if it had one that knows nothing.
     fn at(&self, root: &Path, git: Option<(&Path, &Path)>, depth: usize) -> Result<Tree, TreeError> {
         if depth >= TREE_DEPTH {
-            return Err(TreeError::Unreadable);
+            return Err(TreeError::TooDeep);
         }
         let desk = Desk::new(root, git, self.until)?;
         let Listing { names, rules } = desk.list()?;
@@ -152,7 +183,7 @@ impl Look<'_> {
         depth: usize,
     ) -> Result<Within, TreeError> {
         let place = files::place(root, name);
-        let is_empty = std::fs::read_dir(&place).map_err(|_| TreeError::Unreadable)?.next().is_none();
+        let is_empty = std::fs::read_dir(&place).map_err(|_| unreadable(name))?.next().is_none();
         if is_empty {
             // One that is not checked out.
             return Ok(match names.get(name) {

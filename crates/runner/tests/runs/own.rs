@@ -37,6 +37,10 @@ fn is_held(report: &Report) -> bool {
     false
 }
 
+fn places(report: &Report) -> Vec<std::path::PathBuf> {
+    report.put_back.iter().map(|put_back| put_back.place.clone()).collect()
+}
+
 fn is_as_it_was(root: &Path, said: &str) {
     for file in OWN {
         assert_eq!(std::fs::read_to_string(root.join(file)).unwrap_or_default(), "ours", "{file}: {said}");
@@ -172,7 +176,7 @@ fn what_is_not_there_and_must_not_be_made_is_set_aside() {
             let report = place.run(makes);
             assert_eq!(report.ended, Ended::Exited(0), "{}", report.log.text());
             assert!(!report.passed(), "{makes}: {}", report.sandbox);
-            assert_eq!(report.put_back, [root.canonicalize().expect("a path").join(name)]);
+            assert_eq!(places(&report), [root.canonicalize().expect("a path").join(name)]);
             assert!(root.join(name).symlink_metadata().is_err(), "{makes}");
             let aside = root.join(format!("{name}.set-aside"));
             assert_eq!(std::fs::read_to_string(&aside).expect("it is not lost"), "forged\n", "{makes}");
@@ -211,5 +215,44 @@ fn a_link_to_what_is_the_operators_leads_where_it_led() {
         }
         assert_eq!(std::fs::read_to_string(root.join("docket.toml.set-aside")).expect("it is not lost"), "theirs\n");
         assert!(place.run("rm docket.toml; ln -s kept/rules.toml docket.toml").passed(), "it is as it was");
+    }
+}
+
+#[test]
+fn a_link_to_a_folder_elsewhere_is_set_aside_itself() {
+    for mut place in both() {
+        let root = place.root().canonicalize().expect("a path");
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        std::fs::write(elsewhere.path().join("config.yaml"), "theirs").expect("a file");
+        let rules = root.join(".other/config.yaml");
+        place.settings.unmade = vec![rules.clone()];
+        let report = place.run(&format!("ln -s {} .other", elsewhere.path().display()));
+        assert_eq!((report.passed(), places(&report)), (false, vec![rules.clone()]));
+        assert!(report.put_back[0].is_done && !rules.exists(), "{report:?}");
+        assert!(root.join(".other.set-aside").is_symlink());
+    }
+}
+
+#[test]
+fn the_file_by_which_a_work_tree_belongs_to_a_repository_is_neither_written_nor_made() {
+    let place = Place::new();
+    let pointer = place.root().join(".git");
+    std::fs::write(&pointer, "gitdir: kept").expect("a file");
+    let said =
+        place.run("echo gitdir: forged > .git; rm -f .git; mv .git away; echo gitdir: forged > new; mv new .git; true");
+    if is_held(&said) {
+        assert_eq!(std::fs::read_to_string(&pointer).expect("a file"), "gitdir: kept", "{}", said.log.text());
+    }
+    // A repository of its own is written as before, and not exchanged for a file.
+    for place in both() {
+        let folder = place.root().join(".git");
+        std::fs::create_dir(&folder).expect("a folder");
+        let report = place.run("echo x > .git/x; mv .git repository; rmdir .git; echo gitdir: forged > .git; true");
+        if matches!(report.sandbox.processes, Processes::Namespace { .. }) {
+            assert!(report.passed() && folder.join("x").exists(), "{report:?}");
+        } else {
+            assert_eq!((report.passed(), report.put_back.len()), (false, 1), "{report:?}");
+            assert!(!folder.exists());
+        }
     }
 }

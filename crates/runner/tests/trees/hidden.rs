@@ -324,7 +324,15 @@ fn a_folder_that_cannot_be_listed_is_no_tree() {
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o311)).expect("set");
         let found = tree_blocking(root);
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).expect("set");
-        assert_eq!(found, Err(TreeError::Unreadable));
+        let error = found.expect_err("nobody knows what is in there");
+        let said = "\"shut/\" cannot be read: make it readable, or have git ignore it";
+        assert_eq!(error.to_string(), said);
+        // So it says itself what to do.
+        write(root, ".gitignore", "shut/\n");
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o311)).expect("set");
+        let found = tree_blocking(root);
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).expect("set");
+        assert!(found.is_ok(), "{found:?}");
         return;
     }
     let this = std::env::current_exe().expect("a program");

@@ -68,6 +68,10 @@ fn what_is_no_work_tree_has_none() {
     let made = tempfile::tempdir().expect("a folder");
     assert_eq!(tree_blocking(made.path()), Ok(None));
     assert_eq!(tree_blocking(&made.path().join("gone")), Ok(None));
+    // One that is broken is another matter.
+    let broken = repository();
+    std::fs::rename(broken.path().join(".git/HEAD"), broken.path().join(".git/H")).expect("moved");
+    assert_eq!(tree_blocking(broken.path()), Err(TreeError::NoRepository));
     git(made.path(), &["init", "-q", "--bare", "bare.git"]);
     assert_eq!(tree_blocking(&made.path().join("bare.git")), Ok(None));
 }
@@ -315,7 +319,7 @@ fn what_cannot_be_read_is_no_tree() {
     std::fs::create_dir(&inside).expect("a folder");
     git(&inside, &["init", "-q"]);
     write(&inside, "x", "x");
-    assert_eq!(tree_blocking(made.path()), Err(TreeError::Unreadable), "too deep");
+    assert_eq!(tree_blocking(made.path()), Err(TreeError::TooDeep), "too deep");
 }
 
 #[tokio::test]
