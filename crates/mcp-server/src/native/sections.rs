@@ -256,6 +256,10 @@ fn obstacle_value(obstacle: &Obstacle, names: &Names) -> Value {
             say("reason", json!("needs-capabilities"));
             obstacle.remedy.as_str()
         }
+        What::InReview => {
+            say("reason", json!("in-review"));
+            obstacle.remedy.as_str()
+        }
     };
     say("remedy", json!(remedy));
     Value::Object(told)
@@ -273,7 +277,8 @@ pub(super) fn items_of(obstacles: &[Obstacle]) -> Vec<docket_core::model::ItemId
         | What::OutOfSight { .. }
         | What::ChecksFailed { .. }
         | What::ChecksNotApproved { .. }
-        | What::NeedsCapabilities { .. } => None,
+        | What::NeedsCapabilities { .. }
+        | What::InReview => None,
     };
     obstacles.iter().filter_map(of).collect()
 }
