@@ -402,7 +402,7 @@ fn that_nothing_is_ready_is_said_alike_by_all_who_are_asked() {
     let why = desk.ok(&["why"]);
     assert!(why.contains("waits for a look") && !why.contains(" ready: "), "{why}");
     assert_eq!(desk.json(&["why", &item])[0]["obstacles"][0]["reason"], json!("in-review"));
-    desk.add(&["Needs", "--status", "ready", "--capabilities", "rust"]);
+    desk.add(&["Needs", "--status", "ready", "--capability", "rust"]);
     for words in [&["start"][..], &["claim", "--next"]] {
         assert_eq!(desk.json(words)["outcome"], json!("none_eligible"), "{words:?}");
     }
