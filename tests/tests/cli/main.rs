@@ -18,6 +18,7 @@ mod keys;
 mod knowledge;
 mod postgres;
 mod proving;
+mod readiness;
 mod sessions;
 mod terminal;
 mod verbs;

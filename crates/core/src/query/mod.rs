@@ -63,7 +63,7 @@ pub use why::{Why, WhyPage};
 
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::Engine;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::model::{Event, Item, ItemId, ItemRef, Note, NoteId, Project};
 use crate::plant::{Bug, planted};
 use crate::store::{Around, EventFilter, Filter, Found, NoteReach, ProjectRef, ScanPage, ScanTable, Scope, Slice};

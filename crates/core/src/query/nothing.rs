@@ -19,16 +19,6 @@ pub enum Nothing {
     NoneEligible,
 }
 
-impl Nothing {
-    /// As it is written.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::QueueEmpty => "queue_empty",
-            Self::NoneEligible => "none_eligible",
-        }
-    }
-}
-
 impl Engine {
     /// Why an offer holds no work; nothing where it holds some. Work is looked for in the role that was asked for.
     pub async fn nothing(

@@ -196,12 +196,8 @@ fn obstacle_value(obstacle: &Obstacle, names: &Names) -> Value {
     let mut told = Map::new();
     let mut say = |name: &str, value: Value| put(&mut told, name, value);
     let remedy = match &obstacle.what {
-        What::Closed => {
-            say("reason", json!("closed"));
-            obstacle.remedy.as_str()
-        }
-        What::Blocked => {
-            say("reason", json!("blocked"));
+        What::Closed | What::Blocked => {
+            say("reason", json!(if obstacle.what == What::Closed { "closed" } else { "blocked" }));
             obstacle.remedy.as_str()
         }
         What::NotClaimable { status } => {
@@ -251,13 +247,9 @@ fn obstacle_value(obstacle: &Obstacle, names: &Names) -> Value {
             say("checks", json!(checks));
             "have a person who did not write them approve them"
         }
-        // Which ones is among the item's own fields.
-        What::NeedsCapabilities { .. } => {
-            say("reason", json!("needs-capabilities"));
-            obstacle.remedy.as_str()
-        }
-        What::InReview => {
-            say("reason", json!("in-review"));
+        // Which capabilities is among the item's own fields.
+        What::NeedsCapabilities { .. } | What::InReview => {
+            say("reason", json!(if obstacle.what == What::InReview { "in-review" } else { "needs-capabilities" }));
             obstacle.remedy.as_str()
         }
     };

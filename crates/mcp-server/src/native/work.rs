@@ -233,13 +233,8 @@ async fn nothing(session: &Session, project: &ProjectRef, offer: &Offer) -> Resu
     let mut split = Split::default();
     split.say("outcome", why);
     split.say("passedOver", Some(offer.passed_over).filter(|passed| *passed > 0));
-    split.say(
-        "next",
-        match why {
-            Some(Nothing::QueueEmpty) | None => "wait with waitMs",
-            Some(Nothing::NoneEligible) => "find what=why tells why each item is not ready",
-        },
-    );
+    let is_empty = why == Some(Nothing::QueueEmpty);
+    split.say("next", if is_empty { "wait with waitMs" } else { "find what=why tells why each item is not ready" });
     Ok(split.answer())
 }
 
