@@ -51,7 +51,7 @@ pub(crate) struct Globals {
     /// The database: sqlite:PATH, a path or postgres://… [default: .docket/docket.db here or above, else your data folder]
     #[arg(long, global = true, value_name = "DATABASE")]
     pub(crate) db: Option<String>,
-    /// The project, by its slug [default: the only one, else the one docket.toml names]
+    /// The project, by its slug [default: the one docket.toml names, else the only one]
     #[arg(long, global = true, value_name = "SLUG")]
     pub(crate) project: Option<String>,
     /// Who acts, as KIND:NAME; kinds are user, orchestrator, subagent, external [default: you]

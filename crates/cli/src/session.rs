@@ -431,8 +431,12 @@ fn choose(projects: &[Project], named: Option<&Slug>, configured: Option<&Slug>)
         let project = by_slug(slug).ok_or_else(|| no_project(projects, slug))?;
         return Ok(Chosen::One(project.id, true));
     }
-    if let Some(project) = configured.and_then(by_slug) {
-        return Ok(Chosen::One(project.id, false));
+    if let Some(slug) = configured {
+        return Ok(match by_slug(slug) {
+            Some(project) => Chosen::One(project.id, false),
+            // To take another for it would put work where nobody looks for it once the configured one is made.
+            None => Chosen::None(Box::new(not_made(projects, slug))),
+        });
     }
     let required = |message: &str| {
         Chosen::None(Box::new(Error::new(Kind::Permanent, Code::ProjectRequired, Reason::ProjectRequired, message)))
@@ -449,6 +453,13 @@ pub(crate) fn no_project(projects: &[Project], slug: &Slug) -> Error {
     let known: Vec<&str> = projects.iter().map(|project| project.slug.as_str()).collect();
     let known = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
     Error::not_found(format!("no project \"{slug}\" in this database; it has: {known}")).at("project")
+}
+
+/// That a project is only in the configuration so far.
+fn not_made(projects: &[Project], slug: &Slug) -> Error {
+    let error = no_project(projects, slug);
+    let message = format!("{}; the configuration names it: `docket init` makes it, with its rules", error.message);
+    Error { message, ..error }
 }
 
 /// `KIND:NAME`.

@@ -79,6 +79,8 @@ pub enum What {
         /// What is asked for.
         capabilities: Vec<String>,
     },
+    /// It is done and waits for a look: only whoever asks for work to review is shown it.
+    InReview,
 }
 
 /// Whether find-and-claim may hand an item out, live claims aside. Kept with the item, so that an index can answer.
@@ -135,6 +137,10 @@ pub fn obstacles<'a>(
                 found.push(Obstacle { what: What::NotClaimable { status: item.status.to_string() }, remedy });
             }
         }
+    }
+    if item.role == Role::Review && found.is_empty() {
+        let remedy = "look at it, then complete it or send it back; or wait until it is shown";
+        found.push(Obstacle { what: What::InReview, remedy: remedy.to_owned() });
     }
     for edge in edges {
         found.extend(obstacle_of_edge(item, edge, &look_up));

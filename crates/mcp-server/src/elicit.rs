@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use docket_core::access::{Needs, Profile, Reach};
 use docket_core::command::{Asked, EndQuestion, Proof, Verified, Verify};
 use docket_core::engine::Call;
 use docket_core::model::{
@@ -124,6 +125,10 @@ impl Session {
         item: &ItemRef,
         criteria: &[CriterionId],
     ) -> Result<Elicited<Verified>, Error> {
+        // Nobody is shown a form whose answer would be refused.
+        if !self.allows(Needs::new(Profile::Operator, Reach::Item)) {
+            return Ok(Elicited::Nobody);
+        }
         let about = self.look(project, item).await?;
         let wanted = |criterion: &&Criterion| criteria.is_empty() || criteria.contains(&criterion.id);
         let wanted: Vec<&Criterion> = about.unsigned.iter().filter(wanted).take(CRITERIA).collect();

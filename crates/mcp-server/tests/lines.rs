@@ -130,6 +130,10 @@ impl Store for NoStore {
         Err(StoreError::Busy(None))
     }
 
+    async fn last_number(&self) -> Result<Option<u64>, StoreError> {
+        Err(StoreError::Busy(None))
+    }
+
     async fn head(&self) -> Result<u64, StoreError> {
         Err(StoreError::Busy(None))
     }

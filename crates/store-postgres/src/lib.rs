@@ -184,6 +184,17 @@ impl Store for PostgresStore {
         Ok(self.watch.look().await?.number)
     }
 
+    async fn last_number(&self) -> Result<Option<u64>, StoreError> {
+        let mut script = script::Script::default();
+        // Transactions that are under way have taken theirs.
+        script.set(
+            "SELECT json_build_array(pg_is_in_recovery(), CASE WHEN is_called THEN last_value ELSE 0 END)::text FROM events_seq"
+                .to_owned(),
+        );
+        let (standby, last): (bool, u64) = self.ask(script).await?;
+        Ok((!standby).then_some(last))
+    }
+
     async fn ready(&self) -> Result<(), StoreError> {
         let mut script = script::Script::default();
         // Not the transaction's own setting: behind a pooler our reads are transactions that only read.

@@ -111,6 +111,8 @@ pub async fn events_are_filtered_and_ordered(bench: Bench) {
         let seqs: Vec<u64> = bench.store.events(&filter).await.expect("events").iter().map(|event| event.seq).collect();
         assert_eq!(seqs, expected, "{filter:?}");
     }
+    // Whoever goes on from beyond it was told of events that are not there.
+    assert_eq!(bench.store.last_number().await.expect("a number"), Some(6));
 }
 
 const TABLES: [ScanTable; 8] = [

@@ -19,6 +19,7 @@ mod keys;
 mod knowledge;
 mod postgres;
 mod proving;
+mod readiness;
 mod sessions;
 mod terminal;
 mod upgrades;

@@ -122,3 +122,23 @@ fn only_what_is_to_be_done_can_be_claimed() {
     repository.docket_json(&["advance", &task, "resume"]);
     bob.ok("claim_task", json!({ "taskId": task }));
 }
+
+#[test]
+fn what_a_person_approves_elsewhere_is_made_by_the_server_that_the_agent_has() {
+    let (repository, _) = desk();
+    repository.write("docket.toml", "[project]\nslug = \"proof\"\npreset = \"execution\"\n");
+    repository.write("state", "fixed\n");
+    repository.commit("nothing runs without approval");
+    let agent = repository.server(repository.path(), "execution", "agent:ann", None);
+    let task = begun(&repository, &agent, "approved later", &[]);
+    repository.docket_json(&["--actor", "agent:ann", "check", "add", &task, "It is fixed", "--cmd", "sh check.sh"]);
+    let done = agent.ok("complete_task", json!({ "taskId": task }));
+    assert_eq!(done["task"]["state"], json!("needs_review"), "{done}");
+    let version = repository.docket_json(&["item", "show", &task]);
+    let version = version.pointer("/item/version").or(version.get("version")).expect("a version").to_string();
+    let approve = ["--actor", "user:bob", "check", "approve", &task, "--if-version", &version];
+    let said = repository.docket(repository.path(), &approve);
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    assert!(String::from_utf8_lossy(&said.stdout).contains("docket mcp"), "it says what makes them");
+    until(&repository, &task, "done");
+}

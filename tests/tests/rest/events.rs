@@ -121,3 +121,22 @@ fn a_reader_that_does_not_read_is_let_go_and_harms_nobody() {
     }
     drop(idle);
 }
+
+#[test]
+fn whoever_follows_from_beyond_the_end_of_the_log_is_told_so() {
+    let web = Web::start();
+    web.item("First");
+    let head = web.get("/events").with(200)["cursor"].as_u64().expect("a number");
+    for path in ["/events?after=9999", "/events?after=9999&waitMs=20000"] {
+        let refused = web.get(path).error(422);
+        assert_eq!((&refused["reason"], &refused["field"]), (&json!("bad_cursor"), &json!("after")), "{refused}");
+        let told = refused["message"].as_str().unwrap_or_default();
+        assert!(told.contains("too new") && told.contains(&format!("ends at {head}")), "{refused}");
+    }
+    let refused = web.send("GET", "/events/stream", &[("last-event-id", "9999")], None).error(422);
+    assert_eq!((&refused["reason"], &refused["field"]), (&json!("bad_cursor"), &json!("Last-Event-ID")), "{refused}");
+    assert_eq!(web.get("/events/stream?after=9999").reason(422), "bad_cursor");
+    // The end itself is where everybody waits.
+    let page = web.get(&format!("/events?after={head}")).with(200);
+    assert_eq!((&page["events"], &page["cursor"]), (&json!([]), &json!(head)));
+}

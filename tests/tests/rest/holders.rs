@@ -46,6 +46,67 @@ fn two_keys_that_state_the_same_actor_share_no_claim() {
     assert_eq!(send(&two, "PUT", "/items/WEB-1/claim", &json!({})).status, 200);
 }
 
+/// Writes on WEB-1 that are no moves, over REST.
+fn writes() -> [(&'static str, &'static str, Value); 8] {
+    let link = json!({"links": [{"kind": "pr", "ref": "1", "url": "https://example.com/1"}]});
+    [
+        ("PATCH", "/items/WEB-1", json!({"title": "Mine"})),
+        ("PUT", "/items/WEB-1/notes/plan", json!({"body": "words"})),
+        ("PUT", "/items/WEB-1/brief", json!({"acceptanceCriteria": null})),
+        ("POST", "/items/WEB-1/evidence", json!({"criteria": [{"id": "c1", "passed": true}]})),
+        ("PUT", "/items/WEB-1/checks", json!({"checks": [{"type": "manual", "desc": "look"}]})),
+        ("POST", "/items/WEB-1/finish", json!({"comment": "done"})),
+        ("POST", "/items/WEB-1/questions", json!({"question": "which?"})),
+        ("DELETE", "/links/LINK", link),
+    ]
+}
+
+#[test]
+fn a_key_that_names_no_actor_writes_on_nothing_that_another_key_holds() {
+    let (_folder, database) = database();
+    let [one, two] = ["one", "two"].map(|name| key(&database, &["--profile", "worker", "--name", name]));
+    let person = key(&database, &["--profile", "operator", "--name", "bob"]);
+    let web = Web::on(&database, |_| {});
+    let send = |key: &str, method: &str, path: &str, body: &Value| {
+        web.send(method, path, &[("authorization", key)], Some(body.to_string().as_bytes()))
+    };
+    let criteria = json!({"acceptanceCriteria": ["it works"]});
+    send(&one, "PUT", "/items/WEB-1/brief", &criteria).with(200);
+    let added = send(&one, "POST", "/items/WEB-1/links", &writes()[7].2).with(201);
+    let link = added["links"][0].as_str().expect("a link").to_owned();
+    send(&one, "POST", "/items/WEB-1/begin", &json!({})).with(200);
+    let before = send(&one, "GET", "/items/WEB-1", &json!({})).with(200);
+    for (method, path, body) in writes() {
+        let path = path.replace("LINK", &link);
+        let reply = match method {
+            "DELETE" => web.send(method, &path, &[("authorization", &two)], None),
+            _ => send(&two, method, &path, &body),
+        };
+        assert_eq!(reply.reason(409), "already_claimed", "{method} {path}");
+    }
+    for (tool, arguments) in [
+        ("edit", json!({"items": [{"id": "WEB-1", "title": "Mine"}]})),
+        ("contract", json!({"id": "WEB-1", "verify": [{"id": "c1", "passed": true, "note": "seen"}]})),
+        ("contract", json!({"id": "WEB-1", "brief": {"acceptanceCriteria": null}})),
+        ("annotate", json!({"id": "WEB-1", "notes": [{"key": "plan", "body": "words"}]})),
+        ("ask", json!({"id": "WEB-1", "question": "which?"})),
+    ] {
+        let answer = web.tool("docket", &[("authorization", &two)], tool, &arguments);
+        assert!(answer.content.to_string().contains("already_claimed"), "{tool} {arguments}: {}", answer.content);
+    }
+    assert_eq!(send(&one, "GET", "/items/WEB-1", &json!({})).with(200), before, "nothing was changed");
+    // All may speak of it, its holder writes without naming itself, and a person's key sets it right.
+    send(&two, "POST", "/items/WEB-1/comments", &json!({"comment": "hm"})).with(201);
+    send(&person, "PATCH", "/items/WEB-1", &json!({"title": "Right"})).with(200);
+    let shown = web.tool("docket", &[("authorization", &one)], "contract", &writes_of_the_holder());
+    assert!(!shown.is_error, "{}", shown.content);
+    assert!(send(&one, "GET", "/items/WEB-1", &json!({})).with(200)["claim"].is_object());
+}
+
+fn writes_of_the_holder() -> Value {
+    json!({"id": "WEB-1", "verify": [{"id": "c1", "passed": true, "note": "seen"}]})
+}
+
 #[test]
 fn the_dialect_names_a_holder_as_its_caller_does() {
     let (_folder, database) = database();

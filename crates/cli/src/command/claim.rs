@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use clap::ArgGroup;
 use docket_core::command::{Claim, ClaimNext, ClaimOutcome, ClaimRequest, Claimed, Held, Offer, Wanted};
 use docket_core::model::{Role, Ttl};
+use docket_core::query::Nothing;
 use docket_core::{Error, Reason};
 use serde::Serialize;
 
@@ -120,13 +121,24 @@ async fn next(shell: &Shell, args: &Args, ttl: Option<Ttl>) -> Result<(), Failur
         ..Wanted::default()
     };
     let session = shell.session(Access::Write).await?;
-    let command = ClaimNext { project: session.project_ref()?, wanted, ttl };
+    let project = session.project_ref()?;
+    let command = ClaimNext { project: project.clone(), wanted, ttl };
     let offer = session.engine.claim_next_waiting(session.call(), command, patience, tokio::time::sleep).await?;
     let ids = offer.held.iter().map(|held| held.item).chain(offer.auto_released.iter().copied());
     let names = session.names(ids).await?;
     let key = offer.held.as_ref().and_then(|held| names.key(held.item));
-    let answer = super::with_keys(&WithKey { key, answer: &offer }, &session, &names)?;
+    let outcome = session.engine.nothing(&project, args.role, &offer).await?;
+    let answer = super::with_keys(&WithKey { key, answer: &Offered { offer: &offer, outcome } }, &session, &names)?;
     shell.out.answer(&answer, |paint| offer_lines(&offer, &names, paint))
+}
+
+/// What was found, and why nothing was.
+#[derive(Serialize)]
+pub(super) struct Offered<'o> {
+    #[serde(flatten)]
+    pub(super) offer: &'o Offer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) outcome: Option<Nothing>,
 }
 
 fn offer_lines(offer: &Offer, names: &Names, paint: Paint) -> Vec<String> {

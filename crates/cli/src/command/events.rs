@@ -132,7 +132,10 @@ fn details(event: &Event, names: &Names) -> String {
         Verb::Moved => {
             let by = text("trigger").unwrap_or_default();
             let summary = text("summary").map_or_else(String::new, |summary| format!(": {summary}"));
-            format!("{} → {} ({by}){summary}", text("fromRole").unwrap_or_default(), text("toRole").unwrap_or_default())
+            let asked =
+                if event.data.get("questionCancelled").is_some() { "  its question was taken back" } else { "" };
+            let (from, to) = (text("fromRole").unwrap_or_default(), text("toRole").unwrap_or_default());
+            format!("{from} → {to} ({by}){summary}{asked}")
         }
         Verb::Noted | Verb::NoteRemoved => text("key").unwrap_or_default(),
         Verb::Linked | Verb::Unlinked => {

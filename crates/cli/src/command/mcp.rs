@@ -1,17 +1,19 @@
 //! `docket mcp`: serves one connection over standard input and output.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
+use docket_core::access::{Access, Profile};
 use docket_core::command::SetProject;
-use docket_core::engine::Call;
-use docket_core::model::{Project, Slug};
+use docket_core::model::{ActorKind, Project, Slug, Verb};
 use docket_core::proof::{ProofVerifier, Unchecked};
 use docket_core::query::thought_of;
-use docket_core::store::ProjectRef;
+use docket_core::store::{EventFilter, ProjectRef};
 use docket_core::workflow::Workflow;
-use docket_core::{Code, Engine, Error, Kind, Reason};
+use docket_core::{Code, Engine, Error, Invalid, Kind, Reason};
 use docket_identity::JwksVerifier;
 use docket_mcp_server::{Settings, names_projects, serve_stdio, surface, surfaces};
+use tokio::task::JoinSet;
 
 use crate::config::Configuration;
 use crate::database::{Database, Opening, Place};
@@ -22,6 +24,9 @@ use crate::session::{Caller, Shell, apply_rules, make_folder_of, no_project};
 /// The project that is made when nobody names one and there is none.
 pub(super) const DEFAULT_PROJECT: &str = "default";
 
+/// How long it waits when the database turns it away.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
 const HELP: &str = "\
 The database is made when it is missing, and so is its first project, or the one that docket.toml names; \
 `docket project set` makes others. Only the protocol is written to standard \
@@ -29,7 +34,7 @@ output; the log goes to standard error. Several servers may run on one database 
 
 Examples:
   docket mcp
-  docket mcp --project web --actor subagent:parser-1
+  docket mcp --project web --actor subagent:parser-1 --profile worker
   docket --db sqlite:/srv/work.db mcp --surface task-orchestrator";
 
 #[derive(Debug, clap::Args)]
@@ -38,11 +43,17 @@ pub(crate) struct Args {
     /// The set of tools to serve
     #[arg(long, value_name = "NAME", default_value = surfaces()[0])]
     surface: String,
+    /// How much the connection may do: viewer, planner, worker, operator or maintainer [default: maintainer; on the surface docket
+    /// operator, where --actor is an agent]
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     // A wrong name is told before anything is made.
     let surface = surface(&args.surface)?;
+    let asked = args.profile.as_deref().map(str::parse::<Profile>).transpose();
+    let asked = asked.map_err(|invalid: Invalid| invalid.at("--profile"))?;
     let config = shell.configuration()?;
     let caller = shell.caller(&config)?;
     let location = shell.location()?;
@@ -72,12 +83,15 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     }
     let slug = project.as_ref().map(|project| project.slug.as_str()).unwrap_or_default();
     tracing::info!(database = location.place.shown(), project = slug, surface = args.surface, "serving");
+    // What another project has is not found by its name, where the tools are about one.
+    let engine = match &project {
+        Some(project) if !spans => engine.limited_to(engine.access().narrowed_to(project.id)),
+        Some(_) | None => engine,
+    };
+    let profile = asked.unwrap_or_else(|| profile_of(&caller, is_native));
     let settings = Settings {
-        // What another project has is not found by its name, where the tools are about one.
-        engine: match &project {
-            Some(project) if !spans => engine.limited_to(engine.access().narrowed_to(project.id)),
-            Some(_) | None => engine,
-        },
+        // This program itself goes on as whoever started it: it makes checks, whatever its caller may do.
+        engine: engine.limited_to(Access { profile, ..engine.access().clone() }),
         // Who speaks the native tools and names none means the project that was there at first.
         project: project
             .as_ref()
@@ -89,13 +103,13 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         verifier,
         require_actor: config.identity.require_actor.unwrap_or(false),
     };
-    // What was handed in before and nobody has shown yet is made now, beside the connection.
-    let (maker, call, queue) = (settings.engine.clone(), caller.call(), settings.project.clone());
+    // What was handed in before and nobody has shown yet is made now, beside the connection, and what others let run later.
+    let (maker, queue) = (engine, settings.project.clone());
     // Whatever it is at when it ends is given up by this.
     *shell.making.lock().unwrap_or_else(PoisonError::into_inner) = Some((maker.clone(), caller.clone()));
     let served = tokio::select! {
         served = serve_stdio(settings, surface) => served,
-        () = make_left_over(&maker, &call, &queue) => Ok(()),
+        () = make_what_waits(&maker, &caller, &queue) => Ok(()),
         stopped = super::serve::stopped() => {
             stopped?;
             Ok(())
@@ -113,6 +127,15 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     })
 }
 
+/// What a connection may do where nobody said it. An agent neither removes nor switches rules off, which its tools would let it
+/// do in its user's name; tools of other systems have their own way of removing, and agents that were set up for it.
+fn profile_of(caller: &Caller, is_native: bool) -> Profile {
+    match caller.actor.actor.kind {
+        ActorKind::Orchestrator | ActorKind::Subagent | ActorKind::External if is_native => Profile::Operator,
+        ActorKind::User | ActorKind::Orchestrator | ActorKind::Subagent | ActorKind::External => Profile::Maintainer,
+    }
+}
+
 /// Opens the database, and makes it where it is missing.
 pub(super) async fn open_or_make(config: &Configuration, place: &Place) -> Result<Database, Failure> {
     if let Place::File(path) = place {
@@ -127,12 +150,49 @@ pub(super) async fn open_or_make(config: &Configuration, place: &Place) -> Resul
     Ok(database)
 }
 
-/// Makes what waits, and then nothing for ever.
-async fn make_left_over(engine: &Engine, call: &Call, queue: &ProjectRef) {
-    if let Err(error) = engine.make_waiting(call, queue).await {
-        tracing::warn!(error = &error as &dyn std::error::Error, "checks that waited were not made");
+/// Makes what waits, and again whenever somebody lets checks run, in whichever process. Never ends.
+async fn make_what_waits(engine: &Engine, caller: &Caller, queue: &ProjectRef) {
+    if !engine.runs_checks() {
+        std::future::pending::<()>().await;
     }
-    std::future::pending::<()>().await;
+    // A run that is under way goes on while the next look begins; with this they all end.
+    let mut making = JoinSet::new();
+    let mut head = engine.head().await.unwrap_or(0);
+    loop {
+        let (maker, call, queue_too) = (engine.clone(), caller.call(), queue.clone());
+        making.spawn(async move {
+            if let Err(error) = maker.make_waiting(&call, &queue_too).await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "checks that waited were not made");
+            }
+        });
+        head = allowed_after(engine, queue, head).await;
+        while making.try_join_next().is_some() {}
+    }
+}
+
+/// Waits until somebody lets checks run; says up to where that was looked for.
+async fn allowed_after(engine: &Engine, queue: &ProjectRef, mut head: u64) -> u64 {
+    loop {
+        let look = async {
+            let newest = engine.changed(head).await?;
+            let allowed = EventFilter {
+                project: queue.clone(),
+                verbs: vec![Verb::ChecksApproved],
+                after: Some(head),
+                limit: 1,
+                ..EventFilter::default()
+            };
+            Ok::<_, Error>((newest, !engine.events(&allowed).await?.is_empty()))
+        };
+        match look.await {
+            Ok((newest, true)) => return newest,
+            Ok((newest, false)) => head = newest,
+            Err(error) => {
+                tracing::debug!(error = &error as &dyn std::error::Error, "the events cannot be read");
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        }
+    }
 }
 
 /// How proofs of actors are checked.

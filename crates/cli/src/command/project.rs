@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use docket_core::command::SetProject;
-use docket_core::model::{KeyPrefix, Project, Slug, Title};
-use docket_core::workflow::Workflow;
+use docket_core::model::{KeyPrefix, Project, Role, Slug, Title};
+use docket_core::workflow::{Status, Workflow};
 use docket_core::{Error, Reason};
 
 use crate::exit::Failure;
@@ -141,6 +141,15 @@ async fn put_away(shell: &Shell, slug: &str, archived: bool) -> Result<(), Failu
     })
 }
 
+/// Whether work in a status is handed out to whoever asks for the best there is.
+fn handed_out(status: &Status) -> &'static str {
+    match status.role {
+        Role::Queue if status.claimable => "yes",
+        Role::Work if status.claimable => "once left",
+        Role::Queue | Role::Work | Role::Review | Role::Blocked | Role::Terminal => "no",
+    }
+}
+
 fn render(project: &Project, paint: Paint) -> Vec<String> {
     let workflow = &project.workflow;
     let gates: Vec<&str> = workflow.gates.iter().map(|gate| gate.as_str()).collect();
@@ -166,11 +175,10 @@ fn render(project: &Project, paint: Paint) -> Vec<String> {
     }
     let mut rows = Rows::new(paint, &["STATUS", "ROLE", "HANDED OUT"]);
     for status in &workflow.statuses {
-        let claimable = status.claimable && status.role.is_open();
         rows.add(vec![
             Text::status(status.name.as_str(), status.role),
             Text::plain(status.role.as_str()),
-            Text::dim(if claimable { "yes" } else { "no" }),
+            Text::dim(handed_out(status)),
         ]);
     }
     lines.extend(rows.lines());

@@ -6,7 +6,7 @@ use docket_core::model::{ItemRef, Role, Ttl};
 use docket_core::query::{Dossier, Includes, ParentReach};
 use serde::Serialize;
 
-use super::claim::held_line;
+use super::claim::{Offered, held_line};
 use super::contract::{brief_lines, question_lines, verdict_lines};
 use super::values;
 use crate::exit::Failure;
@@ -94,10 +94,14 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let work = if let Some(item) = item {
         begin(&session, item, ttl).await?
     } else {
-        let command = ClaimNext { project: session.project_ref()?, wanted, ttl };
+        let project = session.project_ref()?;
+        let command = ClaimNext { project: project.clone(), wanted, ttl };
         let offer = session.engine.claim_next_waiting(session.call(), command, patience, tokio::time::sleep).await?;
+        let outcome = session.engine.nothing(&project, None, &offer).await?;
         let Some(held) = offer.held else {
-            return shell.out.answer(&offer, |paint| vec![paint.dim("nothing is ready: `docket why` says why")]);
+            return shell.out.answer(&Offered { offer: &offer, outcome }, |paint| {
+                vec![paint.dim("nothing is ready: `docket why` says why")]
+            });
         };
         let started = offer.started.map(|started| *started);
         Work { held: *held, started, auto_released: offer.auto_released }

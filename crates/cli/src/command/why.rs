@@ -121,6 +121,7 @@ pub(super) fn obstacle(obstacle: &Obstacle, names: &Names, paint: Paint) -> Stri
         What::NeedsCapabilities { capabilities } => {
             format!("needs an agent that can {}", escape::line(&capabilities.join(", ")))
         }
+        What::InReview => "waits for a look".to_owned(),
     };
     format!("{what}  {}", paint.dim(&format!("→ {}", escape::line(&obstacle.remedy))))
 }
@@ -142,6 +143,7 @@ pub(super) fn other(obstacle: &Obstacle) -> Option<ItemId> {
         | What::OutOfSight { .. }
         | What::ChecksFailed { .. }
         | What::ChecksNotApproved { .. }
-        | What::NeedsCapabilities { .. } => None,
+        | What::NeedsCapabilities { .. }
+        | What::InReview => None,
     }
 }

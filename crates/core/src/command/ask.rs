@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::guard;
+use super::guard_move;
 use super::verify::is_agent;
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
@@ -70,7 +70,8 @@ impl Command for Ask {
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Asked>, Error> {
         let mut draft = Draft::new(call, seen);
         let item = seen.resolve(&self.item)?.clone();
-        guard(&draft, &item, None, self.fence)?;
+        // Asking parks the item and ends its claim.
+        guard_move(&draft, &item, self.fence)?;
         self.check(&draft, &item)?;
         let project = draft.project_of(&item)?;
         let parked = project.workflow.parked().ok_or_else(|| Error::not_found("the workflow cannot park an item"))?;

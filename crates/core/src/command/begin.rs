@@ -130,7 +130,7 @@ pub(super) fn start(draft: &mut Draft<'_>, before: &Item, holder: &Name) -> Resu
         return Ok(stays(Vec::new()));
     }
     let target = Target::Trigger(Trigger::Start);
-    let caller = Caller { holder: holder.clone(), stated: true, fence: None };
+    let caller = Caller { holder: holder.clone(), stated: true, keyed: false, fence: None };
     match move_item(draft, before.id, &target, caller, None, None)? {
         Ok(moved) => Ok(Started {
             from_status: moved.from_status,

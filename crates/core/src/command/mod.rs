@@ -81,13 +81,14 @@ pub use unlink::{Unlink, Unlinked};
 pub use verify::{Proof, Verified, Verify};
 
 pub(crate) use checks::places;
+use verify::authority_of;
 pub(crate) use verify::is_agent;
 
 use crate::engine::{Call, Draft};
 use crate::error::{Error, Reason};
-use crate::gates::{Caller, check_owner, guards, renew};
+use crate::gates::{Caller, check_holder, check_owner, guards, renew};
 use crate::limits;
-use crate::model::{Attribution, Fence, Item, ItemId, Verb};
+use crate::model::{Attribution, Authority, Fence, Item, ItemId, Verb};
 
 /// Refuses an empty batch and one that is too large.
 fn check_batch(what: &str, length: usize, most: usize) -> Result<(), Error> {
@@ -113,7 +114,8 @@ fn check_version(item: &Item, expected: Option<u64>) -> Result<(), Error> {
 /// The caller of one entry of a batch: the entry's own actor, else the call's.
 fn caller(call: &Call, by: Option<&Attribution>, fence: Option<Fence>) -> Result<Caller, Error> {
     let stated = by.is_some() || call.by.is_some();
-    Ok(Caller { holder: call.holder_of(by)?, stated, fence })
+    let keyed = call.access.is_shown() && authority_of(call) < Authority::Human;
+    Ok(Caller { holder: call.holder_of(by)?, stated, keyed, fence })
 }
 
 /// Refuses a write on somebody else's item.
@@ -123,6 +125,15 @@ fn guard(draft: &Draft<'_>, item: &Item, by: Option<&Attribution>, fence: Option
         return Ok(());
     }
     check_owner(item, &caller, draft.now)
+}
+
+/// Refuses a write that decides what happens next to somebody else's item.
+fn guard_move(draft: &Draft<'_>, item: &Item, fence: Option<Fence>) -> Result<(), Error> {
+    let caller = caller(draft.call, None, fence)?;
+    if !guards(draft.project_of(item)?.workflow.claims, &caller) {
+        return Ok(());
+    }
+    check_holder(item, &caller, draft.now)
 }
 
 /// Extends the lease of a holder who wrote, and records it with what was written.

@@ -13,6 +13,8 @@ pub struct Caller {
     pub holder: Name,
     /// Whether somebody said that they act, or it is only known who is connected.
     pub stated: bool,
+    /// Whether a key or a token says who is connected, and not one of a person's.
+    pub keyed: bool,
     /// The fence the caller got with its claim, where it carries one.
     pub fence: Option<Fence>,
 }
@@ -28,12 +30,18 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
 }
 
 /// The same rule for writes that are not moves. A writer who states no identity is let through on an item that is
-/// claimed: surfaces without a place for an actor would lock the holder itself out.
+/// claimed: surfaces without a place for an actor would lock the holder itself out. What another key or token claimed is none
+/// of the holder's own, whatever its surface has a place for.
 pub fn check_owner(item: &Item, caller: &Caller, now: Timestamp) -> Result<(), Error> {
-    if !caller.stated && caller.fence.is_none() {
+    if !caller.stated && caller.fence.is_none() && !(caller.keyed && is_of_another(item, caller, now)) {
         return Ok(());
     }
     check_holder(item, caller, now)
+}
+
+/// Whether an item is claimed by way of another principal. A caller that states nobody holds claims as its principal.
+fn is_of_another(item: &Item, caller: &Caller, now: Timestamp) -> bool {
+    item.live_claim(now).is_some_and(|claim| !claim.holder.is_known_to(&caller.holder))
 }
 
 /// The same rule without that exception, for what cannot be taken back.
@@ -87,7 +95,7 @@ fn refusal(item: &Item, caller: &Caller, now: Timestamp) -> Option<Refusal> {
         return Some(lost("this fence belongs to another agent's claim", Reason::ForeignClaim));
     }
     let until = claim.expires_at.map_or_else(|| "until it is released".to_owned(), |end| format!("until {end}"));
-    let message = if caller.stated {
+    let message = if caller.stated || (caller.keyed && !claim.holder.is_known_to(&caller.holder)) {
         format!("ownership check failed: the item is claimed by a different agent {until}")
     } else {
         format!("the item is claimed by another agent {until}; if that agent is the caller, say so by naming the actor")

@@ -130,6 +130,12 @@ impl Name {
         let end = (0..=room.min(self.0.len())).rev().find(|at| self.0.is_char_boundary(*at)).unwrap_or(0);
         Self(format!("{} ({digest})", self.0[..end].trim_end()))
     }
+
+    /// Whether this is a holder known to `principal`, or that one itself, as far as the name tells: a digest tells nothing.
+    pub fn is_known_to(&self, principal: &Self) -> bool {
+        let inside = self.0.strip_suffix(')').and_then(|name| name.strip_suffix(principal.as_str()));
+        self == principal || (!principal.0.contains('(') && inside.is_some_and(|name| name.ends_with(" (")))
+    }
 }
 
 impl Text {

@@ -63,6 +63,9 @@ impl Engine {
             Some(place) => wider.after = Some(filter.after.map_or(place, |after| after.max(place))),
         }
         let mut events = self.events(&wider).await?;
+        if let Some(after) = wider.after.filter(|_| events.is_empty()) {
+            self.check_follows(after, if place.is_some() { "cursor" } else { "after" }).await?;
+        }
         let more = events.len() > limit;
         events.truncate(limit);
         let next = events.last().filter(|_| more).map(|last| seal(&of, &last.seq));

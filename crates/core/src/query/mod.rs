@@ -19,6 +19,7 @@ mod listed_entry;
 mod moot;
 mod next;
 mod notes;
+mod nothing;
 mod overview;
 mod questions;
 mod runs;
@@ -51,6 +52,7 @@ pub use listed_entry::ListedEntry;
 pub use moot::Moot;
 pub use next::{Agent, NextQuery, Ready, ReadyPage};
 pub use notes::NotePage;
+pub use nothing::Nothing;
 pub use overview::{Overview, OverviewEntry};
 pub use questions::QuestionPage;
 pub use runs::{LogPage, RunPage};
@@ -63,7 +65,7 @@ pub use why::{Why, WhyPage};
 
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::Engine;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::model::{Event, Item, ItemRef, Project};
 use crate::plant::{Bug, planted};
 use crate::store::{Around, EventFilter, Filter, Found, ProjectRef, ScanPage, ScanTable, Scope, Slice};
@@ -116,6 +118,19 @@ impl Engine {
     /// The number of the newest event of the database: where to begin to wait.
     pub async fn head(&self) -> Result<u64, Error> {
         Ok(self.store().head().await?)
+    }
+
+    /// Refuses to go on after a number that no event has had, such as one from before a database was put back: whoever waits there
+    /// would hear nothing until numbers have come so far.
+    pub async fn check_follows(&self, after: u64, field: &str) -> Result<(), Error> {
+        match self.store().last_number().await? {
+            Some(last) if after > last => {
+                let message =
+                    format!("cursor too new: the log ends at {last}; read everything anew, and go on from there");
+                Err(Error::validation(Reason::BadCursor, message).at(field))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Whether the store can be read and written now.

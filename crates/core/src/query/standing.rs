@@ -72,7 +72,8 @@ impl Engine {
                 | What::OutOfSight { .. }
                 | What::ChecksFailed { .. }
                 | What::ChecksNotApproved { .. }
-                | What::NeedsCapabilities { .. } => None,
+                | What::NeedsCapabilities { .. }
+                | What::InReview => None,
             })
             .collect();
         let phases = if reviews { 4 } else { 3 };

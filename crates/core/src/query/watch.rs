@@ -103,6 +103,9 @@ impl Engine {
         let since: Option<Place> = cursor.map(|cursor| open(&("watch", watch), cursor)).transpose()?;
         // Read before anything is looked at, so that what is committed after is seen as a change.
         let mut head = self.head().await?;
+        if let Some(Place(after, ..)) = since.filter(|place| place.0 > head) {
+            self.check_follows(after, "cursor").await?;
+        }
         let named = self.watched_item(watch, since).await?;
         let parent = self.watched_parent(watch).await?;
         let mut place = Place(

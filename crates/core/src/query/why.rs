@@ -135,7 +135,8 @@ pub(super) fn out_of_sight(item: &Item, shown: &[Obstacle]) -> Option<Obstacle> 
         | What::OutOfSight { .. }
         | What::ChecksFailed { .. }
         | What::ChecksNotApproved { .. }
-        | What::NeedsCapabilities { .. } => false,
+        | What::NeedsCapabilities { .. }
+        | What::InReview => false,
     });
     let all = item.derived.blockers + item.derived.moot;
     let count = all.saturating_sub(u32::try_from(seen.count()).unwrap_or(u32::MAX));

@@ -95,6 +95,10 @@ pub trait Store: Library + Send + Sync + 'static {
     /// The number of the newest event.
     async fn head(&self) -> Result<u64, StoreError>;
 
+    /// The highest number that an event was given or may be about to get; none where that is not known, on a copy that follows
+    /// another database.
+    async fn last_number(&self) -> Result<Option<u64>, StoreError>;
+
     /// Whether it can be read and written now.
     async fn ready(&self) -> Result<(), StoreError> {
         self.head().await.map(drop)

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ReviewPhase, Status, Transitions, Workflow};
 use crate::error::Gate;
-use crate::model::{Item, Name, Outcome, Role, Trigger};
+use crate::model::{Inbox, Item, Name, Outcome, Role, Trigger};
 
 /// What a caller asks for: a trigger, or a status by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +71,14 @@ impl Workflow {
             }),
             (Trigger::Start, Role::Work | Role::Review)
             | (Trigger::Complete, Role::Queue | Role::Work | Role::Review) => self.into(Role::Terminal, trigger),
+            // To resume it would take the question back, which is not for whoever finds it in the way.
+            (Trigger::Start | Trigger::Complete, Role::Blocked) if item.derived.inbox.has(Inbox::QUESTION) => {
+                Err(NoMove {
+                    gate: Gate::Question,
+                    message: format!("cannot {trigger}: item is blocked"),
+                    remedy: "wait for the answer".to_owned(),
+                })
+            }
             (Trigger::Start | Trigger::Complete, Role::Blocked) => Err(NoMove {
                 gate: Gate::Transition,
                 message: format!("cannot {trigger}: item is blocked. Use 'resume' trigger first"),

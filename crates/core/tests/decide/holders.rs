@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use docket_core::access::{Access, Profile};
 use docket_core::command::{
-    BeginSession, CancelSession, Claim, ClaimOutcome, ClaimRequest, Edit, Patch, ReleaseOutcome, Renew,
+    Ask, BeginSession, CancelSession, Claim, ClaimOutcome, ClaimRequest, Edit, NotePut, Patch, PutNotes,
+    ReleaseOutcome, Renew,
 };
 use docket_core::engine::Call;
 use docket_core::limits::NAME_BYTES;
 use docket_core::model::{ActorKind, Fence, ItemId, Name, Runtime, Text};
 use docket_core::testing::{World, name, title};
+use docket_core::workflow::Workflow;
 use docket_core::{Code, Error, Reason};
 
 use crate::scene::Scene;
@@ -55,6 +57,63 @@ fn the_same_name_behind_two_principals_is_two_holders() {
     rename(&mut scene, &first, item, Some(held.fence)).expect("its own");
     assert!(matches!(claim(&mut scene, &first, item), ClaimOutcome::Held(_)));
     assert!(matches!(release(&mut scene, &first, item), ReleaseOutcome::Released));
+}
+
+/// A call behind a key of this profile that states nobody.
+fn keyed(scene: &mut Scene, principal: &str, profile: Profile) -> Call {
+    let access = Arc::new(Access { token: true, ..Access::everywhere(profile) });
+    Call { access, ..through(scene, principal, None) }
+}
+
+#[test]
+fn whoever_states_nobody_is_still_known_by_its_key_where_another_key_holds_the_item() {
+    for holder in [None, Some("ann")] {
+        let mut scene = Scene::task_orchestrator();
+        let item = scene.item("x");
+        let first = through(&mut scene, "key:one:1a2b3c4d", holder);
+        assert!(matches!(claim(&mut scene, &first, item), ClaimOutcome::Held(_)));
+        let second = keyed(&mut scene, "key:two:5e6f7a8b", Profile::Worker);
+        let before = format!("{:?}", scene.get(item));
+        let body = Text::parse("words").expect("a text");
+        let note = NotePut { item: item.into(), key: name("plan"), phase: None, body, by: None, fence: None };
+        let put = PutNotes { project: World::project(), notes: vec![note], atomic: true };
+        let refused = scene.world.run(&second, &put).expect_err("another's");
+        assert_eq!((refused.code, refused.reason), (Code::Conflict, Reason::AlreadyClaimed));
+        assert!(!refused.message.contains("naming the actor"), "no name makes it the caller's: {refused}");
+        let refused = rename(&mut scene, &second, item, None).expect_err("another's");
+        assert_eq!((refused.code, refused.reason), (Code::Conflict, Reason::AlreadyClaimed));
+        assert_eq!(format!("{:?}", scene.get(item)), before);
+        // What the key itself holds by any name is written by it, also where it names nobody.
+        let alone = keyed(&mut scene, "key:one:1a2b3c4d", Profile::Worker);
+        rename(&mut scene, &alone, item, None).expect("its own");
+        // A person's key may set it right.
+        let person = keyed(&mut scene, "key:bob:99887766", Profile::Operator);
+        rename(&mut scene, &person, item, None).expect("a person");
+        // When the lease has run out, it is nobody's.
+        scene.world.pass(1000);
+        rename(&mut scene, &second, item, None).expect("free");
+    }
+}
+
+#[test]
+fn nobody_asks_another_out_of_its_claim() {
+    let mut scene = Scene::new(Workflow::standard());
+    let item = scene.item("x");
+    let first = through(&mut scene, "key:one:1a2b3c4d", None);
+    assert!(matches!(claim(&mut scene, &first, item), ClaimOutcome::Held(_)));
+    let text = Text::parse("which?").expect("a text");
+    let ask = Ask { project: World::project(), item: item.into(), text, options: vec![], fence: None };
+    for call in [
+        keyed(&mut scene, "key:two:5e6f7a8b", Profile::Worker),
+        keyed(&mut scene, "key:bob:99887766", Profile::Maintainer),
+        scene.world.call(None),
+        scene.world.call(Some("bob")),
+    ] {
+        let refused = scene.world.run(&call, &ask).expect_err("another's");
+        assert_eq!((refused.code, refused.reason), (Code::Conflict, Reason::AlreadyClaimed));
+        assert!(scene.get(item).claim.is_some());
+    }
+    scene.world.run(&first, &ask).expect("its own");
 }
 
 #[test]

@@ -196,12 +196,8 @@ fn obstacle_value(obstacle: &Obstacle, names: &Names) -> Value {
     let mut told = Map::new();
     let mut say = |name: &str, value: Value| put(&mut told, name, value);
     let remedy = match &obstacle.what {
-        What::Closed => {
-            say("reason", json!("closed"));
-            obstacle.remedy.as_str()
-        }
-        What::Blocked => {
-            say("reason", json!("blocked"));
+        What::Closed | What::Blocked => {
+            say("reason", json!(if obstacle.what == What::Closed { "closed" } else { "blocked" }));
             obstacle.remedy.as_str()
         }
         What::NotClaimable { status } => {
@@ -251,9 +247,9 @@ fn obstacle_value(obstacle: &Obstacle, names: &Names) -> Value {
             say("checks", json!(checks));
             "have a person who did not write them approve them"
         }
-        // Which ones is among the item's own fields.
-        What::NeedsCapabilities { .. } => {
-            say("reason", json!("needs-capabilities"));
+        // Which capabilities is among the item's own fields.
+        What::NeedsCapabilities { .. } | What::InReview => {
+            say("reason", json!(if obstacle.what == What::InReview { "in-review" } else { "needs-capabilities" }));
             obstacle.remedy.as_str()
         }
     };
@@ -273,7 +269,8 @@ pub(super) fn items_of(obstacles: &[Obstacle]) -> Vec<docket_core::model::ItemId
         | What::OutOfSight { .. }
         | What::ChecksFailed { .. }
         | What::ChecksNotApproved { .. }
-        | What::NeedsCapabilities { .. } => None,
+        | What::NeedsCapabilities { .. }
+        | What::InReview => None,
     };
     obstacles.iter().filter_map(of).collect()
 }

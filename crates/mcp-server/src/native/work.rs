@@ -4,12 +4,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use docket_core::command::{Begin, Claim, ClaimNext, Finish, Finished, Held, ReleaseOutcome, Renew, Started, Wanted};
+use docket_core::command::{
+    Begin, Claim, ClaimNext, Finish, Finished, Held, Offer, ReleaseOutcome, Renew, Started, Wanted,
+};
 use docket_core::contract::unattested;
 use docket_core::engine::Call;
 use docket_core::model::{ItemId, ItemRef, Name, Role, Runtime, SessionId, Standing, Trigger, Ttl};
-use docket_core::query::{Dossier, Includes, ParentReach};
-use docket_core::store::{Around, Filter, ProjectRef};
+use docket_core::query::{Dossier, Includes, Nothing, ParentReach};
+use docket_core::store::{Around, ProjectRef};
 use docket_core::workflow::Target;
 use docket_core::{Code, Error, Kind, Reason, limits};
 use rmcp::model::{JsonObject, Tool};
@@ -172,7 +174,7 @@ async fn start(memory: &ParentMemory, session: &Session, mut fields: Fields) -> 
                     Taken { attempt: Some(made.session.id), ..taken }
                 }
             },
-            Err(passed_over) => return nothing(session, project, passed_over).await,
+            Err(offer) => return nothing(session, &project, &offer).await,
         }
     };
     packet(memory, session, &writer, taken, Wishes { parent: wanted_parent, knowledge }).await
@@ -206,7 +208,7 @@ async fn begin(
     Ok(Taken { held: begun.held, started: begun.started, auto_released: begun.auto_released, attempt })
 }
 
-/// The best ready work, or how much of it was passed over.
+/// The best ready work, or the offer that holds none.
 async fn next(
     session: &Session,
     call: Call,
@@ -214,26 +216,25 @@ async fn next(
     wanted: Wanted,
     ttl: Option<Ttl>,
     wait: Duration,
-) -> Result<Result<Taken, usize>, Error> {
+) -> Result<Result<Taken, Offer>, Error> {
     let command = ClaimNext { project: project.clone(), wanted, ttl };
     let offer = session.engine().claim_next_waiting(call, command, wait, |time| session.sleep(time)).await?;
-    Ok(match (offer.held, offer.started) {
-        (Some(held), Some(started)) => {
-            Ok(Taken { held: *held, started: *started, auto_released: offer.auto_released, attempt: None })
+    Ok(match offer {
+        Offer { held: Some(held), started: Some(started), auto_released, .. } => {
+            Ok(Taken { held: *held, started: *started, auto_released, attempt: None })
         }
-        (Some(_) | None, _) => Err(offer.passed_over),
+        nothing => Err(nothing),
     })
 }
 
 /// That there is nothing to do: not an error, for whoever asks did nothing wrong.
-async fn nothing(session: &Session, project: ProjectRef, passed_over: usize) -> Result<Answer, Error> {
-    // One is enough to know that there are some.
-    let open = Filter { project, roles: vec![Role::Queue], limit: 1, ..Filter::default() };
-    let none = passed_over == 0 && session.engine().find(&open).await?.items.is_empty();
+async fn nothing(session: &Session, project: &ProjectRef, offer: &Offer) -> Result<Answer, Error> {
+    let why = session.engine().nothing(project, None, offer).await?;
     let mut split = Split::default();
-    split.say("outcome", if none { "queue_empty" } else { "none_eligible" });
-    split.say("passedOver", Some(passed_over).filter(|passed| *passed > 0));
-    split.say("next", if none { "wait with waitMs" } else { "find what=why tells why each item is not ready" });
+    split.say("outcome", why);
+    split.say("passedOver", Some(offer.passed_over).filter(|passed| *passed > 0));
+    let is_empty = why == Some(Nothing::QueueEmpty);
+    split.say("next", if is_empty { "wait with waitMs" } else { "find what=why tells why each item is not ready" });
     Ok(split.answer())
 }
 

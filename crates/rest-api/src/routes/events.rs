@@ -246,6 +246,9 @@ async fn waited(shared: &Shared, caller: &Caller, turn: &Turn, query: &EventsQue
     // Read before the events, so that what is committed after it is seen as a change.
     let head = caller.engine.head().await?;
     let after = filter.after.unwrap_or(if filter.since.is_none() { head } else { 0 });
+    if after > head {
+        caller.engine.check_follows(after, "after").await?;
+    }
     let mut follower = shared.feed.follow(head, after);
     let mut news = follower.now(&caller.engine, &filter).await?;
     drop(place);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::State;
 use docket_core::command::{ClaimNext, Held, Started, Wanted};
 use docket_core::model::{ItemId, ItemRef, Name, Role, Slug, Tag, Ttl};
-use docket_core::query::{Agent, NextQuery};
+use docket_core::query::{Agent, NextQuery, Nothing};
 use docket_core::{Error, Reason, limits};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -116,6 +116,9 @@ pub(crate) struct OfferOut {
     /// How it was brought into work, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     started: Option<Started>,
+    /// Why there was no work, where there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Nothing>,
     /// How many ready items were passed over, because they collide with live claims or ask for more.
     passed_over: usize,
     /// Earlier claims that ended because the agent may hold no more.
@@ -177,8 +180,9 @@ pub(crate) async fn claim_next(
     let patience = Duration::from_millis(body.wait_ms);
     let _waiting = if patience.is_zero() { None } else { Some(turn.wait()?) };
     let place = if patience.is_zero() { None } else { Some(shared.turns.look(patience).await?) };
+    let project = shared.project(&caller, body.project.as_ref()).await?;
     let command = ClaimNext {
-        project: shared.project(&caller, body.project.as_ref()).await?,
+        project: project.clone(),
         wanted: Wanted {
             role: body.role,
             parent: body.parent,
@@ -201,6 +205,7 @@ pub(crate) async fn claim_next(
         }
     };
     let offer = caller.engine.claim_next_waiting(caller.call(request), command, patience, sleep).await?;
+    let outcome = caller.engine.nothing(&project, body.role, &offer).await?;
     let item = match offer.item {
         Some(item) => Some(shared.whole(&caller.engine, *item).await),
         None => None,
@@ -209,6 +214,7 @@ pub(crate) async fn claim_next(
         held: offer.held.map(|held| *held),
         item,
         started: offer.started.map(|started| *started),
+        outcome,
         passed_over: offer.passed_over,
         auto_released: offer.auto_released,
     })

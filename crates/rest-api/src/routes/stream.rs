@@ -80,6 +80,10 @@ pub(crate) async fn begin(
         (caller.engine.head().await?, filter(&shared, &caller, &query).await?)
     };
     let filter = EventFilter { after: None, newest_first: false, limit: EVENTS.min(limits::PAGE), ..filter };
+    if let Some(after) = last.filter(|last| *last > head) {
+        let field = if headers.contains_key(LAST_EVENT_ID) { "Last-Event-ID" } else { "after" };
+        caller.engine.check_follows(after, field).await?;
+    }
     let follower = shared.feed.follow(head, last.unwrap_or(head));
     let (sender, body) = Channel::<Bytes, Infallible>::new(PIECES);
     let reader = Reader { sender, given_up, _waiting: waiting };

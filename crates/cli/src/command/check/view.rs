@@ -25,8 +25,23 @@ pub(super) async fn answer(
             None => format!("{}  {version}", names.of(shown.item)),
         };
         let closed = shown.closed.then(|| format!("{} {}", paint.good("closed"), names.of(shown.item)));
-        std::iter::once(head).chain(table(&shown.checks, paint)).chain(closed).collect()
+        let waits = done.is_some() && shown.checks.iter().any(waits_for_a_run);
+        let maker = waits.then(|| {
+            paint.dim(
+                "made by `docket check run`, or once it is handed in by an agent's `docket mcp` or a `docket runner`",
+            )
+        });
+        std::iter::once(head).chain(table(&shown.checks, paint)).chain(maker).chain(closed).collect()
     })
+}
+
+/// Whether somebody let a check run, and it was not made yet.
+fn waits_for_a_run(shown: &ShownCheck) -> bool {
+    let open = match shown.status {
+        CheckStanding::Pending | CheckStanding::Unseen | CheckStanding::Stale => true,
+        CheckStanding::Pass | CheckStanding::Fail => false,
+    };
+    open && shown.check.kind.is_runnable() && shown.check.is_approved()
 }
 
 /// A row for each check.

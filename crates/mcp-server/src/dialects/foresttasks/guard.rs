@@ -78,7 +78,8 @@ fn blocked_reasons(dossier: &Dossier) -> Value {
         | What::CollidesWith { .. }
         | What::ChecksFailed { .. }
         | What::ChecksNotApproved { .. }
-        | What::NeedsCapabilities { .. } => None,
+        | What::NeedsCapabilities { .. }
+        | What::InReview => None,
     });
     told.collect()
 }
