@@ -7,7 +7,7 @@ use docket_core::exchange::Reader;
 use docket_core::{Error, Reason, limits};
 
 use super::progress::Progress;
-use crate::config::locate::{DATABASE, Origin};
+use crate::config::locate::{Origin, database_in};
 use crate::exit::Failure;
 use crate::session::{Access, Shell, resolve};
 
@@ -60,7 +60,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
                 format!("there is no database at {place}: `docket import --create` makes one")
             }
             Origin::DataFolder => format!(
-                "there is no database in this folder or above, nor at {place}: `docket import --create` makes {DATABASE} here"
+                "there is no database in this folder or above, nor at {place}: `docket import --create` makes {} here",
+                database_in("").display()
             ),
         };
         return Err(Failure::environment(message));
