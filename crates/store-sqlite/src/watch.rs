@@ -151,9 +151,10 @@ mod tests {
     fn there_is_no_mark_once_another_file_is_in_the_place() {
         let folder = tempfile::tempdir().expect("a folder");
         let (database, index) = (folder.path().join("some.db"), folder.path().join("some.db-shm"));
-        std::fs::write(&database, "one").expect("a file");
+        let connector = Arc::new(Connector::new(SqliteOptions::new(&database)));
+        connector.connect(true).expect("a connection").run_once("CREATE TABLE one (x)").expect("a file");
         std::fs::write(&index, [1; 48]).expect("a file");
-        let watch = Watch::new(Arc::new(Connector::new(SqliteOptions::new(&database))));
+        let watch = Watch::new(connector);
         let mark = watch.mark().expect("a mark");
         assert_eq!(watch.mark(), Some(mark));
         std::fs::write(&index, [2; 48]).expect("a commit");
