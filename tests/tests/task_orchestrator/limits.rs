@@ -29,7 +29,9 @@ fn an_overview_says_which_children_are_not_all() {
     children(&world, &full, limits::PAGE);
     children(&world, &more, limits::PAGE + 1);
     children(&world, &few, 1);
-    let scoped = |item: &str| world.ok("query_items", json!({ "operation": "overview", "itemId": item }));
+    let scoped = |item: &str| {
+        world.ok("query_items", json!({ "operation": "overview", "itemId": item, "limit": 2 * limits::PAGE }))
+    };
     let cut = scoped(&more);
     assert_eq!((rows(&cut["children"]), &cut["truncated"]), (limits::PAGE, &json!(true)));
     assert_eq!(cut["childCounts"]["queue"], limits::PAGE + 1, "all are counted");

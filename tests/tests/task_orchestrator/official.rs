@@ -1,14 +1,15 @@
 //! The fourteen tools through the client of the SDK that others build theirs with, over a process of its own: what it makes
 //! of our answers is what they do.
 
+use std::path::Path;
 use std::process::Stdio;
 
 use docket_tests::program::docket;
-use rmcp::model::CallToolRequestParams;
+use rmcp::model::{CallToolRequestParams, ContentBlock};
 use rmcp::service::{RoleClient, RunningService};
 use rmcp::{ServiceError, ServiceExt as _};
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 use crate::{claiming, fresh, subagent, text};
 
@@ -19,7 +20,7 @@ async fn call(client: &Client, tool: &'static str, arguments: Value) -> Result<V
     let Value::Object(arguments) = arguments else { panic!("no object: {arguments}") };
     let answered = client.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)).await;
     let result = answered.unwrap_or_else(|error| panic!("{tool}: {error}"));
-    let said = result.content.first().and_then(|block| block.as_text()).expect("text");
+    let said = result.content.first().and_then(ContentBlock::as_text).expect("text");
     let read: Value = serde_json::from_str(&said.text).expect("JSON");
     let content = result.structured_content.expect("an object");
     assert_eq!(content, read, "{tool}");
@@ -30,13 +31,12 @@ async fn ok(client: &Client, tool: &'static str, arguments: Value) -> Value {
     call(client, tool, arguments).await.unwrap_or_else(|error| panic!("{tool}: {error}"))
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_sdks_own_client_calls_every_tool() {
-    let folder = tempfile::tempdir().expect("a folder");
+/// The program on a database of its own, and a session with it.
+async fn session(folder: &Path) -> (Child, Client) {
     let mut child = Command::new(docket())
         .args(["--db", "docket.db", "mcp", "--surface", "task-orchestrator"])
-        .current_dir(folder.path())
-        .env("AGENT_CONFIG_DIR", folder.path())
+        .current_dir(folder)
+        .env("AGENT_CONFIG_DIR", folder)
         .env_remove("DEGRADED_MODE_POLICY")
         .env_remove("DOCKET_ACTOR")
         .stdin(Stdio::piped())
@@ -46,6 +46,13 @@ async fn the_sdks_own_client_calls_every_tool() {
         .expect("the program");
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { panic!("no pipes") };
     let client = ().serve((output, input)).await.expect("a session");
+    (child, client)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_sdks_own_client_calls_every_tool() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut child, client) = session(folder.path()).await;
     let tools = client.list_all_tools().await.expect("the tools");
     assert_eq!(tools.len(), 14);
 
