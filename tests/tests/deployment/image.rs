@@ -96,9 +96,9 @@ fn is_left_out(file: &str) -> bool {
         }
     }
     let rules = read(".dockerignore");
-    let rules = rules.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut rules = rules.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let parts: Vec<&str> = file.split('/').collect();
-    rules.into_iter().any(|rule| {
+    rules.any(|rule| {
         assert!(!rule.starts_with('!'), "{rule} is more than this test reads");
         fits(&rule.split('/').collect::<Vec<_>>(), &parts)
     })

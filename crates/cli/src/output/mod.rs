@@ -150,11 +150,11 @@ fn not_configured(message: &str) -> Error {
 
 /// The one error type, with what else is shown of it beside its own fields.
 fn error_json(error: &Error, shown: &Value) -> String {
-    let written = serde_json::to_value(error).and_then(|mut told| {
+    let written = serde_json::to_value(error).map(|mut told| {
         if let (Some(told), Some(shown)) = (told.as_object_mut(), shown.as_object()) {
             told.extend(shown.clone());
         }
-        Ok(told)
+        told
     });
     let envelope = written.ok().map(|error| serde_json::json!({ "error": error }));
     envelope.and_then(|told| json::compact(&told).ok()).unwrap_or_else(|| "{\"error\":{}}".to_owned())

@@ -8,7 +8,7 @@ use super::{ProjectRef, ScanRows, Visible};
 use crate::error::{Error, Reason};
 use crate::limits;
 use crate::model::{
-    Complexity, Item, ItemId, Name, Priority, Role, RunId, SessionId, SessionState, Tag, Text, Timestamp, Title, Verb,
+    Complexity, Item, ItemId, Name, Priority, Role, RunId, SessionId, SessionState, Tag, Timestamp, Title, Verb,
 };
 
 /// Whether and how an item is claimed.
@@ -171,10 +171,9 @@ pub struct Filter {
 /// are no more. A store counts as this does: it shows what fits and the one that no longer does, and no row after it.
 pub fn fitting<'i>(items: impl IntoIterator<Item = &'i Item>, bytes: usize) -> usize {
     let mut sum = 0_usize;
-    let long = |text: &Option<Text>| text.as_ref().map_or(0, |text| text.as_str().len());
     let texts = items.into_iter().map(|item| {
         let free = [&item.description, &item.properties, &item.metadata];
-        item.summary.as_str().len() + free.into_iter().map(long).sum::<usize>()
+        item.summary.as_str().len() + free.into_iter().flatten().map(|text| text.as_str().len()).sum::<usize>()
     });
     texts
         .take_while(|text| {
