@@ -167,6 +167,7 @@ pub fn check(desc: &str, cmd: &str) -> Check {
         kind,
         proves: Some(CriterionId(3)),
         author: name("ada"),
+        written_by: Some(name("key:ci")),
         authority: Authority::Human,
         approved: Some(Approval { by: name("grace"), at, definition: definition.clone() }),
         result: Some(CheckResult {
@@ -177,6 +178,7 @@ pub fn check(desc: &str, cmd: &str) -> Check {
             by: name("runner"),
             asked_by: None,
             run: Some(RunId(ulid::Ulid(17))),
+            tree_changed: false,
             note: Some(text("exit 0")),
         }),
     }
@@ -206,6 +208,7 @@ pub fn run(item: &Item, state: RunState) -> Run {
         ended_at: None,
         end: None,
         tree: None,
+        about: Some(About::of(&Text::parse("it works").expect("a text"))),
         sandbox: None,
         log_bytes: 0,
         log_left_out: 0,

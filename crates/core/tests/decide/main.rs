@@ -6,6 +6,7 @@ mod claims;
 mod closing;
 mod contract;
 mod criteria;
+mod evidence;
 mod fences;
 mod graph;
 mod handing_in;
