@@ -39,7 +39,8 @@ fn commands_end_as_they_end() {
         let (code, run, log) = made(&desk, &item);
         let passes = end == exits(0);
         assert_eq!(run["end"], end, "{cmd}: {log}");
-        assert_eq!((code, &run["state"]), if passes { (0, &json!("passed")) } else { (8, &json!("failed")) }, "{cmd}");
+        let wanted = if passes { (0, json!("passed")) } else { (8, json!("failed")) };
+        assert_eq!((code, run["state"].clone()), wanted, "{cmd}");
         assert!(log.contains(says), "{cmd}: {log:?}");
         assert!(!log.chars().any(|said| said.is_control() && !"\n\t".contains(said)), "{cmd}: {log:?}");
         // Nobody waits for an input that never comes, and nobody for what does not want to end.

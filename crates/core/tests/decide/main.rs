@@ -23,6 +23,7 @@ mod proving;
 mod queue;
 mod scene;
 mod sessions;
+mod spelled;
 mod ways;
 mod whose_word;
 mod words;
