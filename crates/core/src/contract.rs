@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::checks::Look;
 use crate::model::{
     Authority, Brief, Check, CheckStanding, Criterion, CriterionId, Inbox, Item, Role, Sections, Standing, Text,
 };
@@ -95,10 +96,17 @@ pub struct Verdict {
     pub criteria: Vec<CriterionVerdict>,
 }
 
-/// How far an item is shown to be done; without criteria there is nothing to show.
+/// How far an item is shown to be done, where nobody has looked at the work tree; without criteria there is nothing to show.
 pub fn verdict(brief: Option<&Brief>) -> Verdict {
-    let criteria: Vec<CriterionVerdict> =
-        brief.into_iter().flat_map(|brief| &brief.acceptance_criteria).map(one).collect();
+    verdict_seen(brief, Seen::NotAsked)
+}
+
+/// The same where the work tree matters.
+pub fn verdict_seen(brief: Option<&Brief>, seen: Seen<'_>) -> Verdict {
+    let criteria: Vec<CriterionVerdict> = brief
+        .into_iter()
+        .flat_map(|brief| brief.acceptance_criteria.iter().map(|criterion| one(brief, criterion, seen)))
+        .collect();
     let mut counts = VerdictCounts::default();
     for criterion in &criteria {
         match criterion.status {
@@ -108,20 +116,52 @@ pub fn verdict(brief: Option<&Brief>) -> Verdict {
         }
     }
     Verdict {
-        ready_for_review: brief.is_none_or(|brief| unproved(brief, Stage::Review).is_empty()),
-        ready_for_done: brief
-            .is_none_or(|brief| unproved(brief, Stage::Success).is_empty() && unattested(&brief.checks).is_empty()),
+        ready_for_review: brief.is_none_or(|brief| unproved_seen(brief, Stage::Review, seen).is_empty()),
+        ready_for_done: brief.is_none_or(|brief| {
+            unproved_seen(brief, Stage::Success, seen).is_empty() && unattested(&brief.checks).is_empty()
+        }),
         counts,
         criteria,
     }
 }
 
-fn one(criterion: &Criterion) -> CriterionVerdict {
+/// What is known of the work tree that checks were made on.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen<'l> {
+    /// Nobody asks: what was shown of a tree counts as shown.
+    NotAsked,
+    /// It counts only on the tree that somebody looked at; not at all where nobody did.
+    Tree(Option<&'l Look>),
+}
+
+/// How a criterion stands: what only checks have shown counts for as long as one of them holds.
+pub fn standing_of(brief: &Brief, criterion: &Criterion, seen: Seen<'_>) -> Standing {
+    let stands = criterion.standing();
+    let by_check = criterion.settled_by().is_some_and(|evidence| evidence.authority == Authority::Check);
+    if stands != Standing::Pass || !by_check {
+        return stands;
+    }
+    let holds = |check: &Check| match seen {
+        Seen::NotAsked => check.standing() == CheckStanding::Pass,
+        Seen::Tree(look) => crate::checks::standing(check, look) == CheckStanding::Pass,
+    };
+    let mut proofs =
+        brief.checks.iter().filter(|check| check.proves == Some(criterion.id) && check.current().is_some()).peekable();
+    if proofs.peek().is_none() || proofs.any(holds) { stands } else { Standing::Stale }
+}
+
+/// Whether what a brief comes to depends on the work tree: a check has shown one of its criteria.
+pub fn rests_on_checks(brief: &Brief) -> bool {
+    let seen = Seen::Tree(None);
+    brief.acceptance_criteria.iter().any(|one| one.standing() != standing_of(brief, one, seen))
+}
+
+fn one(brief: &Brief, criterion: &Criterion, seen: Seen<'_>) -> CriterionVerdict {
     let settled = criterion.settled_by();
     CriterionVerdict {
         id: criterion.id,
         text: criterion.text.clone(),
-        status: criterion.standing(),
+        status: standing_of(brief, criterion, seen),
         verifier: criterion.verifier,
         hard: criterion.hard,
         instructions: criterion.instructions.clone(),
@@ -142,12 +182,17 @@ pub enum Stage {
 /// The hard criteria that keep an item from a stage. One that a check proves is shown by that check, which is made before
 /// success: nobody has to say so first.
 pub fn unproved(brief: &Brief, stage: Stage) -> Vec<&Criterion> {
+    unproved_seen(brief, stage, Seen::NotAsked)
+}
+
+/// The same where the work tree matters.
+pub fn unproved_seen<'b>(brief: &'b Brief, stage: Stage, seen: Seen<'_>) -> Vec<&'b Criterion> {
     let by_check = |criterion: &Criterion| brief.checks.iter().any(|check| check.proves == Some(criterion.id));
     let asked = |criterion: &&Criterion| match stage {
         Stage::Review => criterion.verifier == Authority::Agent && !by_check(criterion),
         Stage::Success => true,
     };
-    let open = |criterion: &&Criterion| criterion.hard && criterion.standing() != Standing::Pass;
+    let open = |criterion: &&Criterion| criterion.hard && standing_of(brief, criterion, seen) != Standing::Pass;
     brief.acceptance_criteria.iter().filter(asked).filter(open).collect()
 }
 

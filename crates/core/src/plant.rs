@@ -42,6 +42,10 @@ pub enum Bug {
     TransactionOfCaller,
     /// The work tree that a check ran on is not compared with the one that is there.
     TreeNotCompared,
+    /// The words that evidence is about are not compared with those of its criterion.
+    WordsNotCompared,
+    /// What a run was ordered to make is not compared with what its check says.
+    DefinitionNotCompared,
     /// Requests wait for their turn for as long as it takes.
     QueueUnbounded,
     /// Of the processes of a check, only the group of its shell is ended.
@@ -72,6 +76,8 @@ impl Bug {
             Self::ToldBeforeCommit => "told-before-commit",
             Self::TransactionOfCaller => "transaction-of-caller",
             Self::TreeNotCompared => "tree-not-compared",
+            Self::WordsNotCompared => "words-not-compared",
+            Self::DefinitionNotCompared => "definition-not-compared",
             Self::QueueUnbounded => "queue-unbounded",
             Self::GroupKilledOnly => "group-killed-only",
             Self::RowsOneByOne => "rows-one-by-one",

@@ -60,6 +60,9 @@ pub trait Listener: Send + Sync {
     /// It ended.
     fn ends(&self, run: &Run);
 
+    /// A run that is wanted is being made by somebody else, who counts as gone after this time unless it ends before.
+    fn follows(&self, _run: &Run, _at_most: Duration) {}
+
     /// A run waits that nobody lets run: the check of this item is to be approved first.
     fn barred(&self, _run: &Run, _item: &Key) {}
 }
@@ -102,6 +105,11 @@ impl Listener for Both {
     fn ends(&self, run: &Run) {
         self.0.ends(run);
         self.1.ends(run);
+    }
+
+    fn follows(&self, run: &Run, at_most: Duration) {
+        self.0.follows(run, at_most);
+        self.1.follows(run, at_most);
     }
 
     fn barred(&self, run: &Run, item: &Key) {
@@ -170,13 +178,20 @@ pub struct Here {
 }
 
 impl Here {
-    /// What a caller may run without anybody's approval.
-    fn lets(&self, call: &Call) -> Allowed {
-        if self.asking_approves && !crate::command::is_agent(call) {
-            Allowed::Everything
-        } else {
-            self.prover.allowed().clone()
-        }
+    /// What of an item a caller may run though nobody approved it. Who asks for a run approves what is run; who moves an item asks
+    /// for no command in particular, and has only those made that are of the same hand.
+    fn lets(&self, call: &Call, subject: &Subject, why: Why) -> Vec<Definition> {
+        let by_person = self.asking_approves && !crate::command::is_agent(call);
+        let author = call.actor().ok();
+        let own = |check: &Check| check.authority == Authority::Human && Some(&check.author) == author;
+        let lets = |check: &&Check| {
+            let asked = match why {
+                Why::Asked => check.kind.is_runnable(),
+                Why::Moved => check.kind.is_runnable() && own(check),
+            };
+            (by_person && asked) || self.prover.allowed().lets(&check.kind)
+        };
+        subject.checks.iter().filter(lets).map(Check::definition).collect()
     }
 }
 
@@ -245,6 +260,15 @@ impl Proved {
     }
 }
 
+/// Why checks are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Somebody asked for them.
+    Asked,
+    /// Somebody moves their item, which needs them.
+    Moved,
+}
+
 /// Which checks are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
@@ -303,11 +327,27 @@ impl Engine {
         item: ItemRef,
         wanted: Wanted,
     ) -> Result<Proved, Error> {
+        self.prove_for(call, project, item, wanted, Why::Asked).await
+    }
+
+    /// The same, where they are made because somebody moves the item.
+    pub(crate) async fn prove_for_a_move(&self, call: &Call, item: ItemRef) -> Result<Proved, Error> {
+        self.prove_for(call, ProjectRef::Any, item, Wanted::default(), Why::Moved).await
+    }
+
+    async fn prove_for(
+        &self,
+        call: &Call,
+        project: ProjectRef,
+        item: ItemRef,
+        wanted: Wanted,
+        why: Why,
+    ) -> Result<Proved, Error> {
         self.may(OrderRuns::NAME, OrderRuns::NEEDS)?;
         self.listener.waits();
         match &self.runs {
             Some(Runs::Here(here)) => {
-                let proved = self.prove_here(here, call, project, item, wanted).await;
+                let proved = self.prove_here(here, call, project, item, wanted, why).await;
                 if proved.is_err() {
                     // What was begun and not ended is nobody's to wait for; that it cannot be told now changes nothing.
                     let _ = self.give_up_dropped_runs(call).await;

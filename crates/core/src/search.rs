@@ -64,14 +64,43 @@ pub fn question_words(question: &str) -> Vec<String> {
 
 /// Words that say something.
 fn telling(text: &str) -> Vec<String> {
-    words(text).map(|word| singular(&word)).filter(|word| word.chars().count() > 1 && !is_filler(word)).collect()
+    let pieces = words(text).flat_map(|word| pieces(&word));
+    pieces.map(|word| singular(&word)).filter(|word| word.chars().count() > 1 && !is_filler(word)).collect()
+}
+
+/// A word as it is looked up. Where a script leaves no spaces between words, every two letters that follow each other are one: so
+/// what is asked for is found inside of a sentence.
+fn pieces(word: &str) -> Vec<String> {
+    if !word.chars().any(is_unspaced) {
+        return vec![word.to_owned()];
+    }
+    let letters: Vec<char> = word.chars().collect();
+    let runs = letters.chunk_by(|one, next| is_unspaced(*one) == is_unspaced(*next));
+    runs.flat_map(|run| match run {
+        [first, _, ..] if is_unspaced(*first) => run.windows(2).map(String::from_iter).collect(),
+        run => vec![String::from_iter(run)],
+    })
+    .collect()
+}
+
+/// Han and kana.
+fn is_unspaced(letter: char) -> bool {
+    matches!(letter,
+        '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3134f}')
 }
 
 /// A word without the ending of an English plural. The same is done on both sides of a comparison, so that a word of
 /// another language loses nothing by it.
 fn singular(word: &str) -> String {
+    // Where a plural needs an e to be spoken. After a single s, a z or another ch the e may as well be the word's own: `cases`, `caches`.
+    const SPOKEN: [&str; 7] = ["ss", "sh", "x", "zz", "tch", "rch", "nch"];
     if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 2) {
         return format!("{stem}y");
+    }
+    let spoken = |stem: &&str| stem.len() > 2 && SPOKEN.iter().any(|end| stem.ends_with(end));
+    if let Some(stem) = word.strip_suffix("es").filter(spoken) {
+        return stem.to_owned();
     }
     let plural = word.strip_suffix('s').filter(|stem| stem.len() > 2);
     let plural = plural.filter(|stem| !["s", "u", "i"].iter().any(|end| stem.ends_with(end)));

@@ -102,6 +102,11 @@ fn beginning_goes_through_the_gates_and_past_nobody() {
     world.to(&third, "in_review");
     bob.ok("begin", begin(&third, "k-3"));
     assert_eq!(world.get(&third)["status"], "in_review");
+    let fourth = world.task("four");
+    world.to(&fourth, "blocked");
+    bob.ok("begin", begin(&fourth, "k-4"));
+    let stands = world.get(&fourth);
+    assert_eq!((&stands["status"], &stands["assignee"]), (&json!("blocked"), &json!("agent:bob")));
 }
 
 #[test]

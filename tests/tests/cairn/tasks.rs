@@ -64,12 +64,16 @@ fn an_id_is_its_prefix_and_a_ulid_and_every_other_spelling_will_do() {
     let second = world.task("two");
     assert!(second > id, "ids are in the order of time");
     let unknown = format!("{prefix}-01j8x2k7q7f3az0123456789ab");
-    assert_eq!(world.err("get", json!({ "id": unknown }))["code"], "NOT_FOUND");
+    let refused = world.err("get", json!({ "id": unknown }));
+    assert_eq!((&refused["code"], &refused["field"]), (&json!("NOT_FOUND"), &json!("id")));
+    assert!(text(&refused["message"]).contains(&unknown), "in the words of whoever asks: {refused}");
+    let refused = world.err("transition", json!({ "id": unknown, "to": "done" }));
+    assert!(text(&refused["message"]).contains(&unknown), "{refused}");
     // Numbers that were filled up with zeros, as others write them.
     let filled = key.replacen('-', "-00", 1);
     assert_eq!(world.get(&filled)["id"], json!(id), "{filled}");
-    let waits = world.ok("create", json!({ "title": "three", "deps": [filled] }));
-    assert_eq!(waits["deps"], json!([id]));
+    let waits = world.ok("create", json!({ "title": "three", "deps": [filled, id, ulid, key, full] }));
+    assert_eq!(waits["deps"], json!([id]), "one task, however it is spelled");
     assert_eq!(world.err("get", json!({ "id": "PROJ-001" }))["code"], "NOT_FOUND");
     assert_eq!(world.err("get", json!({ "id": format!("{prefix}-000") }))["code"], "VALIDATION");
 }
@@ -78,8 +82,13 @@ fn an_id_is_its_prefix_and_a_ulid_and_every_other_spelling_will_do() {
 fn deps_must_exist() {
     let world = World::new();
     let refused = world.err("create", json!({ "title": "two", "deps": ["DEFA-99"] }));
-    assert_eq!(refused["code"], "NOT_FOUND", "{refused}");
-    assert!(world.list(json!({})).is_empty(), "nothing was made");
+    assert_eq!((&refused["code"], &refused["field"]), (&json!("NOT_FOUND"), &json!("deps[0]")), "{refused}");
+    let known = world.task("one");
+    let unknown = "DEFA-01j8x2k7q7f3az0123456789ab";
+    let refused = world.err("create", json!({ "title": "two", "deps": [known, unknown] }));
+    assert_eq!((&refused["code"], &refused["field"]), (&json!("NOT_FOUND"), &json!("deps[1]")), "{refused}");
+    assert!(text(&refused["message"]).contains(unknown), "{refused}");
+    assert_eq!(world.list(json!({})).len(), 1, "nothing else was made");
     assert_eq!(world.err("create", json!({ "title": " " }))["code"], "VALIDATION");
     assert_eq!(world.err("create", json!({ "body": "x" }))["code"], "VALIDATION");
     let refused = world.err("create", json!({ "title": "x", "assignee": "agent:bob" }));
@@ -106,7 +115,10 @@ fn nothing_leaves_the_initial_status_before_its_deps_are_closed_and_all_else_is_
     assert_eq!(world.to(&first, "in_progress")["status"], "in_progress", "a closed task is opened again");
     assert_eq!(world.get(&second)["ready"], false);
     for to in ["done", "in_review", "blocked", "in_progress", "cancelled", "in_progress"] {
-        assert_eq!(world.to(&second, to)["status"], to);
+        let moved = world.to(&second, to);
+        assert_eq!(moved["status"], to);
+        // Whoever was not told of it asks again, and changes nothing.
+        assert_eq!(world.to(&second, to), moved, "{to}");
     }
     let refused = world.err("transition", json!({ "id": second, "to": "shipped" }));
     assert!(text(&refused["message"]).contains("shipped"), "{refused}");
@@ -184,4 +196,50 @@ fn a_note_changes_nothing_else() {
     assert_eq!(after["provenance"].as_array_mut().expect("a list").pop().expect("an entry")["did"], "noted: a word");
     assert_eq!(after, before);
     assert_eq!(world.err("note", json!({ "id": task, "text": " " }))["code"], "VALIDATION");
+}
+
+#[test]
+fn a_body_is_what_it_was_after_every_verb() {
+    let world = World::new();
+    let body = "# Intent\n\n- [ ] one \u{1f980}\n  two\n";
+    let id = text(&world.ok("create", json!({ "title": "one", "body": body }))["id"]);
+    let session = |key: &str| text(&world.begin(&id, key)["id"]);
+    let same = |verb: &str| assert_eq!(world.get(&id)["body"], body, "{verb}");
+    let first = session("k-1");
+    same("begin");
+    world.ok("heartbeat", json!({ "session": first, "progress": "halfway" }));
+    same("heartbeat");
+    world.ok("finish", json!({ "session": first, "summary": "done" }));
+    same("finish");
+    let second = session("k-2");
+    world.ok("cancel", json!({ "session": second, "reason": "enough" }));
+    for (tool, more) in [
+        ("claim", json!({})),
+        ("note", json!({ "text": "a word" })),
+        ("run_checks", json!({})),
+        ("transition", json!({ "to": "done" })),
+        ("transition", json!({ "to": "backlog" })),
+    ] {
+        let mut arguments = json!({ "id": id });
+        arguments.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        let answer = world.ok(tool, arguments);
+        assert_eq!((names(&answer), &answer["body"]), (names(&world.get(&id)), &json!(body)), "{tool}");
+        assert_eq!(answer, world.get(&id), "{tool}");
+    }
+}
+
+#[test]
+fn what_waits_and_what_is_put_aside_is_claimed_and_what_is_closed_is_not() {
+    let world = World::new();
+    let first = world.task("one");
+    let second = world.waiting("two", &[&first]);
+    let aside = world.task("three");
+    world.to(&aside, "blocked");
+    for task in [&second, &aside] {
+        assert_eq!(world.ok("claim", json!({ "id": task }))["assignee"], "agent:ann", "{task}");
+    }
+    assert_eq!((&world.get(&second)["ready"], &world.get(&aside)["status"]), (&json!(false), &json!("blocked")));
+    world.to(&first, "done");
+    let refused = world.err("claim", json!({ "id": first }));
+    assert_eq!((&refused["code"], &refused["reason"]), (&json!("CONFLICT"), &json!("terminal")), "{refused}");
 }

@@ -10,6 +10,7 @@ mod copies;
 mod desk;
 mod disk;
 mod doctor;
+mod endings;
 mod exits;
 mod export;
 mod first_day;

@@ -88,6 +88,39 @@ fn an_agent_at_the_command_line_runs_nothing_that_nobody_let_run() {
     desk.run_with(&agent, &["check", "run", &item, "--again"]).good();
 }
 
+/// What an agent wrote a person has neither read nor asked for: to close the item is not to let it run.
+#[test]
+fn a_person_who_moves_an_item_lets_nothing_run_that_somebody_else_wrote() {
+    let desk = Desk::standard();
+    let item = desk.add(&["One"]);
+    let agent = [("DOCKET_ACTOR", "subagent:eve")];
+    desk.run_with(&agent, &["check", "add", &item, "tests", "--cmd", "touch ran"]).good();
+    desk.ok(&["start", &item]);
+    let moves: [&[&str]; 3] = [&["close", &item], &["advance", &item, "complete"], &["close", &item, "--json"]];
+    for words in moves {
+        let refused = desk.run(words).bad(4);
+        for remedy in ["docket check run", "docket check approve", "docket check list"] {
+            assert!(refused.contains(remedy), "{words:?}: {refused}");
+        }
+    }
+    assert!(!desk.file("ran").exists() && count_of_runs(&desk, &item) == 0, "nothing was run");
+    // Whoever has read it asks for it, or closes what is their own.
+    desk.ok(&["check", "run", &item]);
+    assert!(desk.file("ran").exists());
+    let own = desk.add(&["Two"]);
+    desk.ok(&["check", "add", &own, "tests", "--cmd", "touch own"]);
+    desk.ok(&["start", &own]);
+    desk.ok(&["close", &own]);
+    assert!(desk.file("own").exists());
+    // An agent of the same name is somebody else.
+    let third = desk.add(&["Three"]);
+    desk.run_with(&[("DOCKET_ACTOR", "subagent:ann")], &["check", "add", &third, "tests", "--cmd", "touch third"])
+        .good();
+    desk.ok(&["start", &third]);
+    desk.fails(4, &["close", &third]);
+    assert!(!desk.file("third").exists());
+}
+
 #[test]
 fn what_waits_for_an_approval_says_so_everywhere() {
     let desk = Desk::standard();
@@ -154,11 +187,15 @@ fn two_who_close_at_once_make_a_check_once() {
     let first = started(&desk, &["check", "run", &item]);
     until(&desk, &item, "running");
     let second = started(&desk, &["check", "run", &item]);
+    let run = newest(&desk, &item);
     std::thread::sleep(Duration::from_secs(2));
     desk.write("go", "");
-    for child in [first, second] {
+    for (child, waits) in [(first, false), (second, true)] {
         let done = child.wait_with_output().expect("it ends");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{told}");
+        let named = ["id", "runner"].iter().all(|field| told.contains(run[field].as_str().expect("a text")));
+        assert_eq!(told.contains("waits for run") && named, waits, "{told}");
     }
     assert_eq!(desk.read("clock").lines().count(), 1);
     assert_eq!(count_of_runs(&desk, &item), 1);
@@ -277,6 +314,9 @@ fn how_a_check_stands_is_said_of_the_work_tree_that_is_there() {
     desk.ok(&["check", "add", &item, "writes", "--cmd", "date +%N >> litter"]);
     let ran = desk.run(&["check", "run", &item]);
     assert!(ran.code == 8 && ran.out.contains("the work tree changed while it ran"), "{ran:?}");
+    // Whoever asks later is told the same, here and where nobody looks.
+    assert_eq!(stands(), json!("stale"));
+    assert!(desk.ok(&["item", "show", &item]).contains("stale   0 writes"));
 }
 
 #[test]

@@ -107,9 +107,9 @@ fn deny(repository: &Repository) {
 }
 
 /// A check passes; then the files change so that it would not; then the task is closed.
-fn experiment(plant: Option<&str>) {
+fn experiment(made: fn(&str) -> Repository, plant: Option<&str>) {
     for (what, before, change) in CHANGES {
-        let repository = Repository::new("\"all\"");
+        let repository = made("\"all\"");
         let agent = repository.server(repository.path(), "cairn", "agent:ann", plant);
         let checks = json!([{ "desc": "it is fixed", "cmd": "sh check.sh" }]);
         let made = agent.ok("create", json!({ "title": "prove it", "checks": checks }));
@@ -132,12 +132,19 @@ fn experiment(plant: Option<&str>) {
 
 #[test]
 fn evidence_counts_for_the_files_that_it_was_about() {
-    experiment(None);
+    experiment(Repository::new, None);
+}
+
+#[test]
+fn on_a_server_it_counts_for_them_alone_too() {
+    experiment(Repository::on_server, None);
 }
 
 #[test]
 fn and_a_tree_that_is_not_compared_would_be_seen() {
-    must_fail_with(&["closed on evidence about something else"], || experiment(Some("tree-not-compared")));
+    must_fail_with(&["closed on evidence about something else"], || {
+        experiment(Repository::new, Some("tree-not-compared"));
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod claims_never_overlap;
 mod disconnects_harm_nobody;
 mod evidence_is_about_something;
+mod evidence_of_what_changed;
 mod failover_loses_nothing;
 mod fleet;
 mod graph_stays_sound;

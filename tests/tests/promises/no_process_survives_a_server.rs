@@ -1,8 +1,10 @@
 //! P14, with the servers that people run: `docket mcp` and `docket runner` killed the hard way in the middle of a check, and
 //! `docket check cancel`. What became of the run is told, and another makes it once its time has passed.
 
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use docket_tests::program::docket;
 use docket_tests::repository::Repository;
 use docket_tests::web::{Runner, Web};
 use serde_json::{Value, json};
@@ -22,6 +24,16 @@ fn newest(repository: &Repository) -> Value {
 
 fn state(repository: &Repository) -> String {
     newest(repository)["state"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The same for somebody who comes after the time of the run.
+fn state_later(repository: &Repository) -> String {
+    let mut command = Command::new(docket());
+    command.arg("--db").arg(repository.word()).args(["check", "runs", "PROO-1", "--json"]);
+    command.current_dir(repository.path()).env("DOCKET_CLOCK_FILE", repository.path().join(".docket/ahead"));
+    let ran = command.output().expect("the program starts");
+    let told: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    told["runs"][0]["state"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Turns the clock of those ahead that look at this file: a run's time has passed, and the minute that its runner is given.
@@ -44,6 +56,7 @@ fn nothing_survives_a_docket_mcp_that_is_killed_and_its_run_is_made_again() {
     assert_eq!(state(&repository), "running");
     repository.write("clock", "");
     later(&repository);
+    assert_eq!((state_later(&repository).as_str(), state(&repository).as_str()), ("lost", "running"));
     let clock = repository.path().join(".docket/ahead");
     let arguments = ["--surface", "cairn", "--actor", "agent:bob"];
     let _next = docket_tests::mcp::Server::try_start_on(&repository.word(), repository.path(), &arguments, |command| {
@@ -85,6 +98,27 @@ fn nothing_survives_a_docket_runner_that_is_killed_and_another_takes_its_run() {
     eventually("the run made by another", || state(&repository) == "passed");
     assert_ne!(newest(&repository)["runner"], first, "no two runners have a name in common");
     assert!(alive(&mark, 0).is_empty());
+}
+
+#[test]
+fn nothing_survives_a_command_line_that_is_killed() {
+    for words in [["check", "run", "PROO-1"].as_slice(), &["close", "PROO-1"]] {
+        let repository = Repository::new("\"all\"");
+        let mark = mark();
+        let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+        agent.ok("create", json!({ "title": "one", "checks": check(&mark) }));
+        drop(agent);
+        let mut command = Command::new(docket());
+        command.arg("--db").arg(repository.word()).args(words).current_dir(repository.path());
+        command.env_remove("DOCKET_ACTOR").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the program starts");
+        eventually("a check that runs", || is_off(&mark, 0));
+        child.kill().expect("killed");
+        child.wait().expect("it ends");
+        let left = left_after(PROMISED, &mark, 0);
+        assert_eq!(left, 0, "{left} survived {words:?}");
+        assert_eq!(state(&repository), "running");
+    }
 }
 
 #[test]

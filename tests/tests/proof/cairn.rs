@@ -154,3 +154,26 @@ fn only_the_end_of_what_was_said_is_shown() {
     let listed = agent.ok("list", json!({}));
     assert!(!listed.to_string().contains("untrusted"), "a list is short: {listed}");
 }
+
+#[test]
+fn what_a_check_says_and_how_long_it_may_take() {
+    let repository = Repository::new("\"all\"");
+    let toml = std::fs::read_to_string(repository.path().join("docket.toml")).expect("docket.toml");
+    repository.write("docket.toml", &format!("{toml}[workflow]\ncheck_timeout_default = 1\n"));
+    let agent = repository.server(repository.path(), "cairn", "agent:ann", None);
+    let checks = json!([
+        { "desc": "seen by a person", "type": "manual" },
+        { "desc": "too slow", "cmd": "echo heard; echo complained >&2; sleep 600" },
+        { "desc": "slow enough", "cmd": "sleep 2", "timeout": 60 },
+    ]);
+    let task = checked(&agent, "one", checks);
+    // Only a person's is asked for: nothing is made, and the task is told as it is.
+    let ran = agent.ok("run_checks", json!({ "id": task, "only": [0] }));
+    assert_eq!((results(&ran), &ran), (vec!["pending".to_owned(); 3], &agent.ok("get", json!({ "id": task }))));
+    let ran = agent.ok("run_checks", json!({ "id": task }));
+    assert_eq!(results(&ran), ["pending", "fail", "pass"], "{ran}");
+    assert_eq!(ran, agent.ok("get", json!({ "id": task })), "the same as `get` shows");
+    assert_eq!(ran["checks"][1]["untrusted"]["note"], "timed out", "{ran}");
+    let log = repository.docket_json(&["check", "log", &text(&ran["checks"][1]["run"])]);
+    assert!(text(&log["text"]).contains("heard") && text(&log["text"]).contains("complained"), "{log}");
+}

@@ -7,6 +7,7 @@ mod crew;
 mod database;
 mod mended;
 mod native;
+mod output;
 mod rules;
 mod sandbox;
 mod served;

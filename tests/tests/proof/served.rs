@@ -199,3 +199,34 @@ fn complete_and_shown(on_server: bool) {
     let learned = web.get("/knowledge?limit=50").with(200);
     assert_eq!(learned["entries"].as_array().map(Vec::len), Some(AGENTS), "{learned}");
 }
+
+#[test]
+fn over_http_evidence_counts_for_the_files_that_it_was_about() {
+    for on_server in [false, true] {
+        let repository = desk("cairn", on_server);
+        repository.write("state", "fixed\n");
+        let planner = repository.server(repository.path(), "cairn", "human:planner", None);
+        checked(&planner, "one", json!([{ "desc": "it is fixed", "cmd": "sh check.sh" }]));
+        drop(planner);
+        let web = Web::serving(&repository.word(), repository.path(), |_| {});
+        let _runner = Runner::beside(&web);
+        let patiently = |path: &str, body: Value| {
+            let given_up = Instant::now() + PATIENCE;
+            loop {
+                let reply = web.post(path, &body);
+                if reply.status != 503 || Instant::now() > given_up {
+                    return reply;
+                }
+            }
+        };
+        let close = || patiently("/items/PROO-1/transitions", json!({ "status": "done" }));
+        let ran = patiently("/items/PROO-1/checks/run", json!({})).with(200);
+        assert_eq!(ran["checks"][0]["status"], "pass", "{ran}");
+        repository.write("state", "broken\n");
+        assert_eq!(close().reason(409), "refused_by_gate", "closed on evidence about something else");
+        let shown = web.get("/items/PROO-1/checks").with(200);
+        assert_eq!(shown["checks"][0]["status"], "fail", "it was made again, on what is there: {shown}");
+        repository.write("state", "fixed\n");
+        assert_eq!(close().with(200)["toStatus"], "done");
+    }
+}

@@ -131,6 +131,13 @@ fn letting_a_command_run_takes_another_person() {
     let as_agent = [("authorization", other.as_str()), ("x-docket-actor", "subagent:bot")];
     let by_agent = web.send("POST", "/items/WEB-1/checks/approve", &as_agent, Some(b"{}"));
     assert_eq!(by_agent.reason(403), "check_not_approved");
+    // Whoever wrote it does not approve it under another name either: the key is the same.
+    for other_name in ["user:somebody", "user:other", "user:author"] {
+        let as_another = [("authorization", author.as_str()), ("x-docket-actor", other_name)];
+        let body = json!({"version": set["version"]}).to_string();
+        let own = web.send("POST", "/items/WEB-1/checks/approve", &as_another, Some(body.as_bytes()));
+        assert_eq!(own.reason(403), "check_not_approved", "{other_name}");
+    }
     // Nobody lets run what was not read.
     let unread = approve(&other, &json!({"only": [1]}));
     assert_eq!((unread.reason(422).as_str(), &unread.json()["error"]["field"]), ("missing_field", &json!("version")));

@@ -8,7 +8,7 @@ use crate::engine::{Call, Cascade, Command, Decision, Draft, move_item};
 use crate::error::{Error, Refusal};
 use crate::model::{Attribution, Fence, Item, ItemId, ItemRef, Name, Outcome, Role, Text, Trigger};
 use crate::store::{Around, EdgeReach, NoteReach, ProjectRef, Scope, Slice};
-use crate::workflow::{ExpectedNote, Guide, Target};
+use crate::workflow::{ExpectedNote, Guide, Target, Transitions};
 
 /// One move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -203,6 +203,9 @@ pub(super) fn advance(draft: &mut Draft<'_>, id: ItemId, request: &MoveRequest) 
     if let Err(error) = check_version(draft.expect(id)?, expected) {
         return refused(Some(id), error);
     }
+    if let Some(there) = already_there(draft, id, request)? {
+        return Ok(MoveResult::Applied(Box::new(there)));
+    }
     let by = request.by.as_ref();
     let who = match caller(draft.call, by, request.fence) {
         Ok(who) => who,
@@ -259,12 +262,31 @@ fn closed_by_its_checks(draft: &Draft<'_>, id: ItemId, request: &MoveRequest) ->
         return Ok(None);
     };
     Ok(Some(Applied {
-        item: id,
-        title: item.title.to_string(),
-        trigger: Trigger::Complete,
         from_role: Role::Review,
-        to_role: item.role,
         from_status: review.name.clone(),
+        ..standing(draft, item, request, Trigger::Complete)
+    }))
+}
+
+/// The move to where an item stands, where every move is free: it is made already, and nothing is written, so that whoever was not
+/// told of the first may ask again.
+fn already_there(draft: &Draft<'_>, id: ItemId, request: &MoveRequest) -> Result<Option<Applied>, Error> {
+    let item = draft.expect(id)?;
+    let workflow = &draft.project_of(item)?.workflow;
+    let there = matches!(&request.target, Target::Status(status) if *status == item.status);
+    let silent = request.summary.is_none() && workflow.transitions == Transitions::Free;
+    Ok((there && silent).then(|| standing(draft, item, request, workflow.stays_as(item))))
+}
+
+/// A move that has led to where its item stands.
+fn standing(draft: &Draft<'_>, item: &Item, request: &MoveRequest, trigger: Trigger) -> Applied {
+    Applied {
+        item: item.id,
+        title: item.title.to_string(),
+        trigger,
+        from_role: item.role,
+        to_role: item.role,
+        from_status: item.status.clone(),
         to_status: item.status.clone(),
         label: item.status_label.clone(),
         summary: None,
@@ -275,7 +297,7 @@ fn closed_by_its_checks(draft: &Draft<'_>, id: ItemId, request: &MoveRequest) ->
         guide: Guide::default(),
         next: None,
         version: item.version,
-    }))
+    }
 }
 
 /// The error that carries a move's refusals.

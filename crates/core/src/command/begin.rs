@@ -10,9 +10,9 @@ use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Cascade, Command, Decision, Draft, move_item};
 use crate::error::{Code, Error, Gate, Kind, Reason, Refusal};
 use crate::gates::Caller;
-use crate::model::{Item, ItemId, ItemRef, Name, Role, Trigger, Ttl};
+use crate::model::{Inbox, Item, ItemId, ItemRef, Name, Role, Trigger, Ttl};
 use crate::store::{Around, EdgeReach, NoteReach, ProjectRef, Scope, Slice};
-use crate::workflow::Target;
+use crate::workflow::{Target, Transitions};
 
 /// Begins work on an item by name: also on one that is not offered because other work replaces or repeats it.
 #[derive(Clone, Debug, Serialize)]
@@ -117,6 +117,13 @@ fn check(draft: &Draft<'_>, item: &Item, holder: &Name) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether an item that was put aside is begun where it stands: where every move is free, nothing has to bring it back first, unless
+/// somebody's answer does.
+fn stays_aside(draft: &Draft<'_>, item: &Item) -> Result<bool, Error> {
+    let free = draft.project_of(item)?.workflow.transitions == Transitions::Free;
+    Ok(free && item.role == Role::Blocked && !item.derived.inbox.has(Inbox::QUESTION))
+}
+
 /// Moves an item that the holder has just claimed into work, if it is not there. Notes that are missing leave it where it
 /// is, for its holder to write them; whatever else is in the way is an error.
 pub(super) fn start(draft: &mut Draft<'_>, before: &Item, holder: &Name) -> Result<Started, Error> {
@@ -126,7 +133,7 @@ pub(super) fn start(draft: &mut Draft<'_>, before: &Item, holder: &Name) -> Resu
         cascades: Vec::new(),
         refusals,
     };
-    if matches!(before.role, Role::Work | Role::Review) {
+    if matches!(before.role, Role::Work | Role::Review) || stays_aside(draft, before)? {
         return Ok(stays(Vec::new()));
     }
     let target = Target::Trigger(Trigger::Start);

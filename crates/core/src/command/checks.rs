@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Kind, Reason, echo};
 use crate::limits;
 use crate::model::{
     About, Approval, Authority, Brief, Check, CheckKind, CheckResult, CriterionId, Evidence, Fence, ItemId, ItemRef,
-    Text, Tree, Verb, VerificationKind,
+    Name, Text, Tree, Verb, VerificationKind,
 };
 use crate::store::{Around, ProjectRef, Scope, Slice};
 
@@ -134,23 +134,28 @@ pub(super) fn write_checks(draft: &mut Draft<'_>, id: ItemId, brief: Brief, verb
 }
 
 /// Takes in what became of a check, as its result and as evidence for the criterion that it proves.
-pub(super) fn take_result(brief: &mut Brief, index: usize, result: CheckResult, authority: Authority) {
+///
+/// It shows the words that the criterion had when it was begun, not those that somebody wrote meanwhile; what passed and changed the
+/// work tree shows nothing.
+pub(super) fn take_result(
+    brief: &mut Brief,
+    index: usize,
+    result: CheckResult,
+    authority: Authority,
+    words: Option<About>,
+) {
     let Some(check) = brief.checks.get_mut(index) else { return };
-    let proves = check.proves;
-    let evidence = |text: &Text| Evidence {
-        authority,
-        passed: result.passed,
-        note: result.note.clone(),
-        by: result.by.clone(),
-        at: result.at,
-        about: About::of(text),
-    };
-    // A pass that counts for nothing shows nothing of a criterion either.
-    let shows = !(result.passed && result.tree_changed);
-    let found = brief.acceptance_criteria.iter_mut().find(|criterion| Some(criterion.id) == proves && shows);
-    if let Some(criterion) = found {
-        let evidence = evidence(&criterion.text);
-        criterion.take(evidence);
+    let proves = check.proves.filter(|_| !(result.passed && result.tree_changed));
+    let found = brief.acceptance_criteria.iter_mut().find(|criterion| Some(criterion.id) == proves);
+    if let (Some(criterion), Some(about)) = (found, words) {
+        criterion.take(Evidence {
+            authority,
+            passed: result.passed,
+            note: result.note.clone(),
+            by: result.by.clone(),
+            at: result.at,
+            about,
+        });
     }
     check.result = Some(result);
 }
@@ -204,18 +209,18 @@ fn forget_unproved(brief: &mut Brief) {
 
 impl SetChecks {
     fn revised(&self, call: &Call, before: &Brief) -> Result<Vec<Check>, Error> {
-        let author = call.actor()?;
-        revised(&self.checks, before, author, self.authority)
+        revised(call, &self.checks, before, self.authority)
     }
 }
 
 /// Checks as their author wants them, each with what is known of one that says the same.
 pub(super) fn revised(
+    call: &Call,
     checks: &[NewCheck],
     before: &Brief,
-    author: &crate::model::Name,
     authority: Authority,
 ) -> Result<Vec<Check>, Error> {
+    let (author, written_by) = (call.actor()?, call.access.is_shown().then(|| call.principal.clone()));
     let mut revised = Vec::with_capacity(checks.len());
     for (index, new) in checks.iter().enumerate() {
         let field = format!("checks[{index}]");
@@ -228,6 +233,7 @@ pub(super) fn revised(
             kind: new.kind.clone(),
             proves: new.proves,
             author: author.clone(),
+            written_by: written_by.clone(),
             authority,
             approved: None,
             result: None,
@@ -316,6 +322,12 @@ pub(crate) fn places(only: &[usize], checks: &[Check], field: &str) -> Result<Ve
     Ok(places)
 }
 
+/// Whether a check was written by whoever calls, under whatever name.
+fn is_own(call: &Call, check: &Check, by: &Name) -> bool {
+    let known = call.access.is_shown() && check.written_by.as_ref() == Some(&call.principal);
+    known || check.author == *by
+}
+
 impl Command for ApproveChecks {
     type Output = ChecksSet;
     const NAME: &'static str = "approve-checks";
@@ -352,7 +364,7 @@ impl Command for ApproveChecks {
         }
         for index in places {
             let Some(check) = brief.checks.get_mut(index).filter(|check| check.kind.is_runnable()) else { continue };
-            if check.author == by && !check.is_approved() {
+            if is_own(call, check, &by) && !check.is_approved() {
                 return forbidden(
                     "whoever wrote a check does not approve it: have another person do it, run it yourself with `docket check run`, \
                      or let its command run by [runner] allow in docket.toml",
@@ -406,7 +418,8 @@ impl Command for Attest {
             run: None,
             note: self.note.clone(),
         };
-        take_result(&mut brief, self.check, result, Authority::Human);
+        let words = check.proves.and_then(|id| brief.criterion(id)).map(|criterion| About::of(&criterion.text));
+        take_result(&mut brief, self.check, result, Authority::Human, words);
         write_checks(&mut draft, id, brief, Verb::Attested, Map::new());
         let closed = super::run_end::close_if_shown(&mut draft, id, None)?;
         if !closed && self.passed && super::run_end::waits_for_runs(&draft, id)? {

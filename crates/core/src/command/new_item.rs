@@ -188,7 +188,7 @@ fn new_checks(call: &Call, new: &[NewCheck], brief: Option<&Brief>) -> Result<Ve
     if new.is_empty() {
         return Ok(Vec::new());
     }
-    let checks = checks::revised(new, &brief.cloned().unwrap_or_default(), call.actor()?, authority_of(call))?;
+    let checks = checks::revised(call, new, &brief.cloned().unwrap_or_default(), authority_of(call))?;
     checks::check_list(&checks)?;
     Ok(checks)
 }

@@ -6,12 +6,13 @@ use serde_json::Map;
 use super::claim::{as_before, place};
 use super::remark::add;
 use super::run::around;
+use super::session::hear_of;
 use super::submit::{have_shown, into_review, step};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Code, Error, Kind, Reason};
 use crate::model::{Claim, CommentId, Item, ItemId, ItemRef, Role, Run, Text, Timestamp, Verb, VerificationKind};
-use crate::store::{ProjectRef, Scope, Slice};
+use crate::store::{Around, ProjectRef, Scope, Slice};
 use crate::workflow::Target;
 
 /// How far it is.
@@ -61,7 +62,8 @@ impl Command for Progress {
     const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
-        Scope { project: self.project.clone(), items: vec![self.item.clone()], around: around(), ..Scope::default() }
+        let around = Around { sessions: true, ..around() };
+        Scope { project: self.project.clone(), items: vec![self.item.clone()], around, ..Scope::default() }
     }
 
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<Progressed>, Error> {
@@ -69,6 +71,9 @@ impl Command for Progress {
         let item = seen.resolve(&self.item)?;
         let id = item.id;
         must_hold(&draft, item)?;
+        if self.to == Stage::Work {
+            hear_of(&mut draft, id)?;
+        }
         if self.note.as_ref().is_some_and(Text::is_blank) {
             return Err(Error::validation(Reason::Blank, "note must not be blank").at("note"));
         }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::caller;
 use super::claim::{Held, as_before, place};
+use super::session::hear_of;
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Error, Reason};
@@ -41,7 +42,7 @@ impl Command for Renew {
     const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
-        let around = Around::default();
+        let around = Around { sessions: true, ..Around::default() };
         Scope { project: self.project.clone(), items: vec![self.item.clone()], around, ..Scope::default() }
     }
 
@@ -58,6 +59,7 @@ impl Command for Renew {
         };
         let ttl = self.ttl.or_else(|| as_before(&draft, claim));
         let held = place(&mut draft, id, &holder, ttl)?;
+        hear_of(&mut draft, id)?;
         let version = draft.expect(id)?.version;
         Ok(Decision::done(draft.finish(), Renewed { held, version }))
     }

@@ -9,7 +9,9 @@ use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
 use crate::error::{Code, Error, Kind, Reason};
 use crate::limits;
-use crate::model::{Check, Definition, ItemId, ItemRef, Name, Run, RunEnd, RunId, RunState, Taking, Timestamp, Verb};
+use crate::model::{
+    About, Check, Definition, ItemId, ItemRef, Name, Run, RunEnd, RunId, RunState, Taking, Timestamp, Verb,
+};
 use crate::store::{Around, EdgeReach, NoteReach, ProjectRef, RunChange, Scope, Slice};
 
 /// Everything that closing an item looks at, or ordering what it still owes.
@@ -109,8 +111,9 @@ pub struct RunsSet {
 fn not_approved(places: &[usize]) -> Error {
     let named: Vec<String> = places.iter().map(usize::to_string).collect();
     let message = format!(
-        "not approved to run: check {}; a person other than its author approves it exactly as it is (`docket check approve`), or \
-         the operator lets it run by [runner] allow in docket.toml",
+        "not approved to run: check {}; a person who has read it (`docket check list`) runs it (`docket check run`), a person other \
+         than its author approves it exactly as it is (`docket check approve`), or the operator lets it run by [runner] allow in \
+         docket.toml",
         named.join(", ")
     );
     Error::new(Kind::Permanent, Code::Forbidden, Reason::CheckNotApproved, message)
@@ -152,6 +155,7 @@ impl Command for OrderRuns {
             run.again |= self.again && waits;
             if let Some(runner) = self.runner.as_ref().filter(|_| waits) {
                 before = start(&mut run, runner, draft.now, before);
+                run.about = words_of(&draft, id, check);
                 // Whoever asks for it here wants to know of what is here.
                 run.place.clone_from(&call.place);
             } else if let Some(place) = call.place.as_ref().filter(|place| waits && run.place.as_ref() != Some(place)) {
@@ -213,10 +217,17 @@ fn ordered(draft: &mut Draft<'_>, item: ItemId, index: usize, check: &Check, by:
         ended_at: None,
         end: None,
         tree: None,
+        about: None,
         sandbox: None,
         log_bytes: 0,
         log_left_out: 0,
     })
+}
+
+/// The words of the criterion that a check proves, as they are now.
+pub(super) fn words_of(draft: &Draft<'_>, item: ItemId, check: &Check) -> Option<About> {
+    let criterion = check.proves.and_then(|id| draft.brief(item)?.criterion(id))?;
+    Some(About::of(&criterion.text))
 }
 
 /// Queues runs of every check of an item that can be run, in a unit that hands its work in. What failed is made again though
@@ -324,6 +335,7 @@ impl Command for TakeRun {
             return Err(not_approved(&[run.check]));
         }
         start(&mut run, &self.runner, draft.now, 0);
+        run.about = words_of(&draft, run.item, check);
         if self.taking == Taking::Asked {
             run.place.clone_from(&call.place);
         } else if let Some(place) = self.taking.place_of(&run) {

@@ -14,6 +14,7 @@ use crate::model::{
     Authority, Check, CheckResult, CheckStanding, Declined, Definition, ItemId, ItemRef, Name, Role, Run, RunEnd,
     RunId, RunState, Text, Timestamp, Tree, Trigger, Verb,
 };
+use crate::plant::{Bug, planted};
 use crate::store::{RunChange, Scope, Slice};
 use crate::workflow::{Target, WhenFailed};
 
@@ -210,7 +211,8 @@ impl EndRun {
         let known = draft.brief(run.item).cloned();
         let index = known
             .as_ref()
-            .and_then(|brief| brief.checks.iter().position(|check| check.definition() == self.definition));
+            .and_then(|brief| brief.checks.iter().position(|check| check.definition() == self.definition))
+            .or_else(|| planted(Bug::DefinitionNotCompared).then_some(run.check));
         let says_nothing = run.state == RunState::Cancelled || matches!(self.report.end, RunEnd::Unchanged { .. });
         let (Some(mut brief), Some(index), false) = (known, index, says_nothing) else {
             draft.record(Verb::RunEnded, run.item, None, data);
@@ -231,7 +233,7 @@ impl EndRun {
             run: Some(run.id),
             note: Some(Text::parse(&note)?),
         };
-        take_result(&mut brief, index, result, Authority::Check);
+        take_result(&mut brief, index, result, Authority::Check, run.about.clone());
         write_checks(draft, run.item, brief, Verb::RunEnded, data);
         Ok(())
     }

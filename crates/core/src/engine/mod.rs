@@ -30,7 +30,7 @@ use crate::model::{ItemRef, Name};
 use crate::plant::{Bug, planted};
 use crate::prove::{Held, Listener, Runs, Silence};
 use crate::query::WaitingRoom;
-use crate::store::{ProjectRef, Scope, Store, StoreError};
+use crate::store::{Scope, Store, StoreError};
 use unit::{CommandUnit, Outcome};
 
 /// The one door to the rules: every shell and every surface calls it.
@@ -118,11 +118,10 @@ impl Engine {
                 Err(Error { reason: Reason::ChecksNeeded, contended_item: Some(item), .. })
                     if call.runs_checks && !call.looks.contains_key(&item) =>
                 {
-                    let wanted = crate::prove::Wanted::default();
                     // The name of the request is the move's: who tries that again may have mended something.
                     let step = Call { request: None, ..call.clone() };
                     // Most commands never come here: they do not carry it along.
-                    let proved = Box::pin(self.prove(&step, ProjectRef::Any, ItemRef::Id(item), wanted)).await?;
+                    let proved = Box::pin(self.prove_for_a_move(&step, ItemRef::Id(item))).await?;
                     if let Some(trouble) = proved.trouble() {
                         return Err(trouble);
                     }

@@ -67,10 +67,12 @@ pub(super) fn only_want_running(refusals: &[Refusal], draft: &Draft<'_>, attempt
     let Some(brief) = draft.brief(attempt.item.id) else { return false };
     let runs = |index: usize| brief.checks.get(index).is_some_and(|check| check.kind.is_runnable());
     let proved = |id| brief.checks.iter().any(|check| check.proves == Some(id) && check.kind.is_runnable());
-    refusals.iter().any(|refusal| refusal.gate == Gate::Checks)
+    !refusals.is_empty()
         && refusals.iter().all(|refusal| match refusal.gate {
             Gate::Checks => !refusal.unshown.is_empty() && refusal.unshown.iter().all(|check| runs(check.index)),
-            Gate::Criteria => refusal.unproved.iter().all(|criterion| proved(criterion.id)),
+            Gate::Criteria => {
+                !refusal.unproved.is_empty() && refusal.unproved.iter().all(|criterion| proved(criterion.id))
+            }
             Gate::Transition
             | Gate::Ownership
             | Gate::Dependencies

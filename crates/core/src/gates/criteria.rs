@@ -1,13 +1,13 @@
 //! The staged gate: into review only with every hard agent criterion shown, into success with every hard one.
 
 use super::Attempt;
-use crate::contract::{Stage, unproved};
+use crate::contract::{Seen, Stage, standing_of, unproved_seen};
 use crate::engine::Draft;
 use crate::error::{Gate, Refusal, UnprovedCriterion, echo};
 use crate::model::{Authority, Criterion, Outcome, Role, Sections};
 
 impl UnprovedCriterion {
-    /// A criterion as it stands.
+    /// A criterion as it stands by what was said of it.
     pub(crate) fn of(criterion: &Criterion) -> Self {
         Self {
             id: criterion.id,
@@ -31,7 +31,12 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
         let message = "acceptance criteria not shown: they were not looked at";
         return unseen.then(|| Refusal::new(Gate::Criteria, message, "move the item itself"));
     };
-    let missing: Vec<UnprovedCriterion> = unproved(brief, stage).into_iter().map(UnprovedCriterion::of).collect();
+    let seen = Seen::Tree(draft.looked_at(attempt.item.id));
+    let stands = |criterion: &Criterion| UnprovedCriterion {
+        status: standing_of(brief, criterion, seen),
+        ..UnprovedCriterion::of(criterion)
+    };
+    let missing: Vec<UnprovedCriterion> = unproved_seen(brief, stage, seen).into_iter().map(stands).collect();
     if missing.is_empty() {
         return None;
     }

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Check, CheckStanding, Name, Text, Timestamp};
 use crate::error::{Invalid, Reason, echo};
+use crate::plant::{Bug, planted};
 
 /// Whose word settles a criterion, and how much a piece of evidence weighs: a lower one never overrides a higher one.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -183,7 +184,8 @@ impl Criterion {
     /// somebody weightier.
     pub fn settled_by(&self) -> Option<&Evidence> {
         let about = About::of(&self.text);
-        let counts = |evidence: &&Evidence| evidence.about == about && evidence.authority >= self.verifier;
+        let same = |evidence: &Evidence| evidence.about == about || planted(Bug::WordsNotCompared);
+        let counts = |evidence: &&Evidence| same(evidence) && evidence.authority >= self.verifier;
         self.evidence.iter().filter(counts).max_by_key(|evidence| evidence.authority)
     }
 

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::{Authority, CriterionId, Name, RunId, Text, Timestamp};
 use crate::error::{Invalid, Reason, echo};
 use crate::limits;
+use crate::plant::{Bug, planted};
 
 /// A folder inside a repository, as it is written: relative, never upwards.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -296,6 +297,9 @@ pub struct Check {
     pub proves: Option<CriterionId>,
     /// Who wrote it.
     pub author: Name,
+    /// The same as we know them, where they showed a key or a token: whatever they call themselves, they do not approve it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<Name>,
     /// Whose word it is: only the same, or a weightier one, takes it away again.
     pub authority: Authority,
     /// Who let it run.
@@ -319,12 +323,15 @@ impl Check {
 
     /// What became of it, as far as that still counts for what it says.
     pub fn current(&self) -> Option<&CheckResult> {
-        self.result.as_ref().filter(|result| result.definition == self.definition())
+        let same =
+            |result: &&CheckResult| result.definition == self.definition() || planted(Bug::DefinitionNotCompared);
+        self.result.as_ref().filter(same)
     }
 
     /// How it stands, whatever the work tree is now.
     pub fn standing(&self) -> CheckStanding {
         match (self.current(), &self.result) {
+            (Some(result), _) if result.passed && result.tree_changed => CheckStanding::Stale,
             (Some(result), _) if result.passed => CheckStanding::Pass,
             (Some(_), _) => CheckStanding::Fail,
             (None, Some(_)) => CheckStanding::Stale,

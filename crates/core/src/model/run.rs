@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CheckKind, Definition, ItemId, Name, RunId, Text, Timestamp, Tree};
+use super::{About, CheckKind, Definition, ItemId, Name, RunId, Text, Timestamp, Tree};
 use crate::error::{Invalid, Reason, echo};
 
 /// Where a run stands.
@@ -213,6 +213,11 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub tree: Option<Tree>,
+    /// The words of the criterion that its check proves, as they were when it began: it shows nothing of others. None where it
+    /// proves none, or has not begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub about: Option<About>,
     /// How it was kept apart from everything else, as it really was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Name>,

@@ -258,15 +258,16 @@ impl Session {
     }
 
     /// Whether its item was handed in or closed without a word to it, and nobody has taken the item since.
-    fn went_on_with(&self, item: &Item) -> bool {
-        item.claim.is_none() && item.fence == self.fence && item.role_changed_at > self.started_at
+    fn went_on_with(&self, item: &Item, now: Timestamp) -> bool {
+        // A claim that has run out is nobody's, whether or not it was ended.
+        item.live_claim(now).is_none() && item.fence == self.fence && item.role_changed_at > self.started_at
     }
 
     /// How it fares.
     pub fn health(&self, item: &Item, rules: ClaimRules, now: Timestamp) -> Health {
         match self.state {
-            SessionState::Active if self.went_on_with(item) && item.role == Role::Review => Health::AwaitingReview,
-            SessionState::Active if self.went_on_with(item) && item.outcome == Some(Outcome::Success) => {
+            SessionState::Active if self.went_on_with(item, now) && item.role == Role::Review => Health::AwaitingReview,
+            SessionState::Active if self.went_on_with(item, now) && item.outcome == Some(Outcome::Success) => {
                 Health::Finished
             }
             SessionState::Active if !self.holds(item, now) => Health::Lost,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::{Here, Proved, Prover, Room, Subject, Wanted, agreed, is_known, knows_a_tree};
+use super::{Here, Proved, Prover, Room, Subject, Wanted, Why, agreed, is_known, knows_a_tree};
 use crate::checks::{Look, standing};
 use crate::command::{EndRun, OrderRuns, Report, RunsOrdered, TakeRun};
 use crate::engine::{Call, Engine};
 use crate::error::{Error, Kind, Reason};
 use crate::limits;
-use crate::model::{Check, CheckStanding, Definition, ItemRef, Run, RunId, RunState, Taking, Timestamp};
+use crate::model::{Check, CheckStanding, ItemRef, Run, RunId, RunState, Taking, Timestamp};
 use crate::store::{ProjectRef, Scope};
 
 /// A run that this process makes.
@@ -46,6 +46,7 @@ impl Engine {
         project: ProjectRef,
         item: ItemRef,
         wanted: Wanted,
+        why: Why,
     ) -> Result<Proved, Error> {
         let prover = here.prover.as_ref();
         let mut subject = self.subject(project.clone(), item.clone()).await?;
@@ -74,7 +75,7 @@ impl Engine {
                 again: wanted.again,
                 unchanged: if round == 0 { unchanged.clone() } else { skip },
                 runner: room.is_some().then(|| prover.name().clone()),
-                allowed: subject.allowed(&here.lets(call)),
+                allowed: here.lets(call, &subject, why),
             };
             let step = round * limits::CHECKS * 4 + 1;
             let request = call.request.clone().filter(|_| round == 0);
@@ -90,7 +91,7 @@ impl Engine {
             done.extend(self.make_all(prover, call, begun, &ordered, &subject, step + 1).await?);
             drop(room);
             let (followed, joined) =
-                self.follow_all(here, call, others, &subject, step + 1 + limits::CHECKS * 2).await?;
+                self.follow_all(here, (call, why), others, &subject, step + 1 + limits::CHECKS * 2).await?;
             done.extend(followed);
             if joined.is_empty() || !mine {
                 break;
@@ -219,14 +220,14 @@ impl Engine {
     async fn follow_all(
         &self,
         here: &Here,
-        call: &Call,
+        asked: (&Call, Why),
         runs: Vec<Run>,
         subject: &Subject,
         step: usize,
     ) -> Result<(Vec<Run>, Vec<usize>), Error> {
         let (mut done, mut joined) = (Vec::with_capacity(runs.len()), Vec::new());
         for (place, other) in runs.into_iter().enumerate() {
-            let (run, by) = self.follow(here, call, other, subject, step + place * 2).await?;
+            let (run, by) = self.follow(here, asked, other, subject, step + place * 2).await?;
             joined.extend(Some(run.check).filter(|_| by == By::Others));
             done.push(run);
         }
@@ -237,13 +238,14 @@ impl Engine {
     async fn follow(
         &self,
         here: &Here,
-        call: &Call,
+        asked: (&Call, Why),
         run: Run,
         subject: &Subject,
         step: usize,
     ) -> Result<(Run, By), Error> {
         let prover = here.prover.as_ref();
         let mut room = (!run.needs_room()).then(Room::default);
+        let mut told = false;
         loop {
             let head = self.store.head().await?;
             let seen = self.store.view(&Scope { run_ids: vec![run.id], ..Scope::default() }).await?;
@@ -254,7 +256,11 @@ impl Engine {
                     // Others may use it meanwhile.
                     room = room.filter(|_| !run.needs_room());
                     let left = known.due_at.map_or(0, |due| due.as_millis() - seen.now.as_millis()).max(0);
-                    let lost = (here.sleep)(Duration::from_millis(left.unsigned_abs() + 1));
+                    let left = Duration::from_millis(left.unsigned_abs() + 1);
+                    if !std::mem::replace(&mut told, true) {
+                        self.listener.follows(known, left);
+                    }
+                    let lost = (here.sleep)(left);
                     first(self.store.changed(head), lost).await.map_or(Ok(()), |newer| newer.map(|_| ()))?;
                 }
                 RunState::Queued | RunState::Lost if room.is_none() => {
@@ -264,7 +270,7 @@ impl Engine {
                     }
                 }
                 RunState::Queued | RunState::Lost => {
-                    if let Some(made) = self.take_over(here, call, &run, subject, step).await? {
+                    if let Some(made) = self.take_over(here, asked, &run, subject, step).await? {
                         return Ok((made, By::Us));
                     }
                 }
@@ -276,13 +282,13 @@ impl Engine {
     async fn take_over(
         &self,
         here: &Here,
-        call: &Call,
+        (call, why): (&Call, Why),
         run: &Run,
         subject: &Subject,
         step: usize,
     ) -> Result<Option<Run>, Error> {
         let prover = here.prover.as_ref();
-        let allowed: Vec<Definition> = subject.allowed(&here.lets(call));
+        let allowed = here.lets(call, subject, why);
         let take = TakeRun { run: run.id, runner: prover.name().clone(), allowed, taking: Taking::Asked };
         let run = match self.run_alone(call, take, step).await {
             Ok(taken) => taken.runs.into_iter().next().unwrap_or_else(|| run.clone()),

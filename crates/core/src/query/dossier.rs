@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::contract::{Verdict, score, verdict};
+use crate::contract::{Seen, Verdict, rests_on_checks, score, verdict_seen};
 use crate::engine::{Call, Draft, Engine};
 use crate::error::{Error, Refusal};
 use crate::gates::{Attempt, evaluate};
@@ -184,10 +184,14 @@ impl Engine {
         };
         let subtasks = if includes.subtasks { self.children_of(item.id).await? } else { Capped::default() };
         let brief = seen.briefs.remove(&item.id).filter(|brief| !brief.is_empty());
+        let look = match brief.as_ref().filter(|brief| rests_on_checks(brief)) {
+            Some(brief) => self.look_at(&rules, &brief.checks, seen.now).await,
+            None => None,
+        };
         Ok(Dossier {
             key: rules.key(item.number),
             score: score(&item),
-            verdict: verdict(brief.as_ref()),
+            verdict: verdict_seen(brief.as_ref(), look.as_ref().map_or(Seen::NotAsked, |look| Seen::Tree(Some(look)))),
             question: seen.question_of(item.id).cloned(),
             obstacles: self.obstacles_of(&seen, &rules, &item),
             closure: self.closure(&seen, &rules, &item, brief.as_ref()),

@@ -167,6 +167,7 @@ pub fn check(desc: &str, cmd: &str) -> Check {
         kind,
         proves: Some(CriterionId(3)),
         author: name("ada"),
+        written_by: Some(name("key:ci")),
         authority: Authority::Human,
         approved: Some(Approval { by: name("grace"), at, definition: definition.clone() }),
         result: Some(CheckResult {
@@ -207,6 +208,7 @@ pub fn run(item: &Item, state: RunState) -> Run {
         ended_at: None,
         end: None,
         tree: None,
+        about: Some(About::of(&Text::parse("it works").expect("a text"))),
         sandbox: None,
         log_bytes: 0,
         log_left_out: 0,

@@ -181,6 +181,16 @@ impl Workflow {
         before.filter(|role| role.is_open() && *role != Role::Blocked).unwrap_or(Role::Queue)
     }
 
+    /// What a move to the status that an item has counts as.
+    pub(crate) fn stays_as(&self, item: &Item) -> Trigger {
+        self.status(&item.status).map_or(Trigger::Start, |status| match (status.role, status.outcome) {
+            (Role::Terminal, Some(Outcome::Cancelled)) => Trigger::Cancel,
+            (Role::Terminal, _) => Trigger::Complete,
+            (Role::Blocked, _) => Trigger::Block,
+            (Role::Queue | Role::Work | Role::Review, _) => Trigger::Start,
+        })
+    }
+
     /// What a move to a named status counts as, so that gates and labels treat it like the trigger.
     fn counts_as(&self, item: &Item, to: &Status) -> Trigger {
         match (item.role, to.role) {

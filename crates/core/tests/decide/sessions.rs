@@ -1,11 +1,14 @@
 //! Sessions: begin, heartbeat, finish, cancel, and what becomes of one whose claim goes another way.
 
-use docket_core::command::{Beat, BeginSession, CancelSession, FinishSession, Heartbeat, SessionBegun, SessionEnded};
+use docket_core::command::{
+    Beat, BeginSession, CancelSession, FinishSession, Heartbeat, Progress as HandOver, Renew, SessionBegun,
+    SessionEnded, Stage,
+};
 use docket_core::model::{
     Fence, Health, ItemId, Progress, Role, Runtime, Session, SessionId, SessionState, Trigger, Verb,
 };
 use docket_core::testing::{World, name};
-use docket_core::workflow::{ClaimRules, Workflow};
+use docket_core::workflow::{ClaimRules, Target, Workflow};
 use docket_core::{Code, Error, Gate, Reason};
 
 use crate::scene::Scene;
@@ -294,5 +297,70 @@ fn claims_that_only_say_whose_an_item_is_keep_nobody_out() {
     scene.advance_as(item, Trigger::Hold, Some("bob")).expect("anybody may move it");
     scene.advance_fenced(item, Trigger::Resume, "bob", Fence(0)).expect_err("who carries a fence is held to it");
     assert_eq!(scene.health(id), Health::Active, "and it stays hers");
+    scene.world.check();
+}
+
+#[test]
+fn an_attempt_whose_item_its_holder_moves_to_review_awaits_it() {
+    let mut scene = standard();
+    let item = scene.item("one");
+    let id = scene.begin_session(item, "ann").expect("a session").session.id;
+    scene.advance_by(item, Target::Status(name("in_review")), Some("ann"), None).expect("moved");
+    scene.world.pass(901);
+    assert_eq!(scene.health(id), Health::AwaitingReview, "its lease has run out, and nobody has taken the item");
+    let item = scene.item("two");
+    let id = scene.begin_session(item, "ann").expect("a session").session.id;
+    let call = scene.world.call(Some("ann"));
+    let progress =
+        HandOver { project: World::project(), item: item.into(), to: Stage::Review, note: None, renew: false };
+    scene.world.run(&call, &progress).expect("handed over");
+    assert_eq!(scene.health(id), Health::AwaitingReview);
+    // Somebody else who takes it up is at it, and the attempt is over.
+    scene.begin_session(item, "bob").expect("a session");
+    assert_eq!(scene.health(id), Health::Lost);
+    scene.world.check();
+}
+
+#[test]
+fn whoever_renews_a_lease_is_heard_of() {
+    let mut scene = standard();
+    let item = scene.item("one");
+    let id = scene.begin_session(item, "ann").expect("a session").session.id;
+    let renew = Renew { project: World::project(), item: item.into(), ttl: None, fence: None };
+    let goes_on = HandOver { project: World::project(), item: item.into(), to: Stage::Work, note: None, renew: true };
+    for _ in 0..3 {
+        scene.world.pass(200);
+        let call = scene.world.call(Some("ann"));
+        scene.world.run(&call, &renew).expect("renewed");
+        scene.world.pass(200);
+        let call = scene.world.call(Some("ann"));
+        scene.world.run(&call, &goes_on).expect("a sign of life");
+        assert_eq!(scene.health(id), Health::Active);
+    }
+    scene.world.pass(301);
+    assert_eq!(scene.health(id), Health::Stalled);
+    scene.world.check();
+}
+
+#[test]
+fn where_every_move_is_free_nothing_has_to_come_back_first() {
+    let mut scene = Scene::new(Workflow::cairn());
+    let item = scene.item("one");
+    let to = |scene: &mut Scene, status: &str| scene.advance_by(item, Target::Status(name(status)), None, None);
+    to(&mut scene, "blocked").expect("moved");
+    let begun = scene.begin_session(item, "ann").expect("begun where it stands");
+    assert_eq!((begun.health, scene.get(item).status.as_str()), (Health::Active, "blocked"));
+    for status in ["blocked", "in_progress", "done", "done"] {
+        let before = (scene.world.events.len(), scene.get(item).clone());
+        let moved = to(&mut scene, status).expect("any status to any");
+        assert_eq!(moved.to_status.as_str(), status);
+        if before.1.status.as_str() == status {
+            assert_eq!((scene.world.events.len(), scene.get(item)), (before.0, &before.1), "nothing is written");
+        }
+    }
+    let mut guided = standard();
+    let item = guided.item("one");
+    let again = guided.advance_by(item, Target::Status(name("backlog")), None, None).expect_err("it is there");
+    assert!(again.message.contains("refused"), "{again}");
     scene.world.check();
 }

@@ -111,6 +111,17 @@ impl Listener for Teller {
         });
     }
 
+    fn follows(&self, run: &Run, at_most: Duration) {
+        self.with(|now| {
+            let by = run.runner.as_ref().map(|name| escape::line(name.as_str())).unwrap_or_default();
+            let (desc, id, seconds) = (escape::line(run.desc.as_str()), run.id, at_most.as_secs());
+            now.print(&format!(
+                "{desc}: waits for run {id}, which {by} makes; if that does not come back, it is made here after {seconds} s \
+                 (`docket check cancel {id}` gives it up)"
+            ));
+        });
+    }
+
     fn ends(&self, run: &Run) {
         self.with(|now| {
             now.print_rest();

@@ -18,7 +18,7 @@ pub use heartbeat::{Beat, Heartbeat};
 use super::advance::Applied;
 use crate::engine::{Call, Draft};
 use crate::error::{Code, Error, Kind, Reason};
-use crate::model::{Health, Item, Key, Name, Role, Session, SessionId, SessionState, Timestamp};
+use crate::model::{Health, Item, ItemId, Key, Name, Role, Session, SessionId, SessionState, Timestamp};
 use crate::store::Slice;
 
 /// How a session ended, and where that left its item.
@@ -69,6 +69,18 @@ fn own<'s>(call: &Call, seen: &'s Slice, id: SessionId) -> Result<(&'s Session, 
         SessionState::Cancelled => Err(ended(item, "the session was cancelled already: begin another to go on")),
         SessionState::Lost => Err(ended(item, "the session was lost, and another attempt at its item has begun since")),
     }
+}
+
+/// A sign of life of whoever holds an item is one of the attempt that it is at.
+pub(super) fn hear_of(draft: &mut Draft<'_>, id: ItemId) -> Result<(), Error> {
+    let holder = draft.call.holder()?;
+    let item = draft.expect(id)?;
+    let session = draft.seen.session_of(id).filter(|session| session.is_open());
+    if let Some(session) = session.filter(|session| session.actor == holder && session.holds(item, draft.now)) {
+        let session = Session { heartbeat_at: draft.now, ..session.clone() };
+        draft.beat_session(session, false);
+    }
+    Ok(())
 }
 
 fn ended(item: &Item, message: &str) -> Error {

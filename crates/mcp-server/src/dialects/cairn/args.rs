@@ -2,6 +2,8 @@
 
 use docket_core::model::{ItemId, ItemRef, Project, SessionId};
 use docket_core::{Error, Invalid, Reason, limits};
+use rmcp::model::JsonObject;
+use serde_json::Value;
 use ulid::Ulid;
 use uuid::Uuid;
 
@@ -21,6 +23,28 @@ pub(super) fn task_ref(text: &str) -> Result<ItemRef, Invalid> {
         Some(ulid) => Ok(ItemRef::Id(ItemId::from_uuid(Uuid::from_u128(ulid.0)))),
         None => text.parse(),
     }
+}
+
+/// A task as a call names it.
+pub(super) struct NamedTask {
+    /// Where.
+    pub(super) field: String,
+    /// How.
+    pub(super) spelled: String,
+    /// The same as the engine spells it.
+    pub(super) meant: String,
+}
+
+/// The tasks that a call names.
+pub(super) fn named(arguments: &JsonObject) -> Vec<NamedTask> {
+    let one = |field: String, value: &Value| {
+        let spelled = value.as_str()?.to_owned();
+        Some(NamedTask { field, meant: task_ref(&spelled).ok()?.to_string(), spelled })
+    };
+    let of_field = |field: &str| arguments.get(field).and_then(|value| one(field.to_owned(), value));
+    let deps = arguments.get("deps").and_then(Value::as_array).into_iter().flatten().take(limits::BATCH);
+    let deps = deps.enumerate().filter_map(|(at, dep)| one(format!("deps[{at}]"), dep));
+    ["id", "task"].into_iter().filter_map(of_field).chain(deps).collect()
 }
 
 /// A task's id as this dialect spells it.

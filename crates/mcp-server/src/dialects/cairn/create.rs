@@ -1,9 +1,12 @@
 //! `create`: a task with what it waits for.
 
-use docket_core::Error;
+use std::collections::BTreeSet;
+
 use docket_core::command::{Create, End, NewEdge, NewItem};
-use docket_core::model::{EdgeKind, Title};
-use docket_core::wire;
+use docket_core::model::{EdgeKind, ItemId, ItemRef, Title};
+use docket_core::store::Around;
+use docket_core::{Error, Reason};
+use docket_core::{limits, wire};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 
@@ -55,11 +58,9 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
         checks: fields.value("checks").as_ref().map(wire::checks).transpose()?.unwrap_or_default(),
         ..NewItem::titled(fields.need("title", Title::parse)?)
     };
-    let mut deps = fields.texts("deps", task_ref)?.unwrap_or_default();
-    deps.sort_unstable();
-    deps.dedup();
+    let deps = known(session, fields.texts("deps", task_ref)?.unwrap_or_default()).await?;
     let edge = |dep| NewEdge {
-        from: End::Existing(dep),
+        from: End::Existing(ItemRef::Id(dep)),
         to: End::Local(NEW.to_owned()),
         kind: EdgeKind::Blocks,
         unblock_at: None,
@@ -77,4 +78,17 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let made = session.engine().run(session.call(None, None), create).await?;
     let made = made.items.into_iter().next().ok_or_else(|| Error::not_found("nothing was made"))??;
     task::whole(session, made.item.id).await
+}
+
+/// The tasks that a new one waits for, each once however often and however it is spelled.
+async fn known(session: &Session, deps: Vec<ItemRef>) -> Result<BTreeSet<ItemId>, Error> {
+    if deps.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    if deps.len() > limits::BATCH {
+        let message = format!("must be at most {}, not {}", limits::BATCH, deps.len());
+        return Err(Error::validation(Reason::TooMany, message).at("deps"));
+    }
+    let seen = session.engine().show(session.project(), &deps, Around::default()).await?;
+    deps.iter().map(|dep| Ok(seen.resolve(dep)?.id)).collect()
 }

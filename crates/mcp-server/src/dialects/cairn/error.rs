@@ -1,9 +1,19 @@
 //! Failures as this dialect tells them: a line, and the same as an object.
 
-use docket_core::Error;
+use docket_core::{Code, Error, echo};
 use serde_json::{Map, json};
 
+use super::args::NamedTask;
 use crate::answer::Answer;
+
+/// A failure about a task that is not there, in the words and at the place in which the caller named it.
+pub(super) fn as_spelled(error: Error, named: &[NamedTask]) -> Error {
+    let quoted = |text: &str| format!("\"{text}\"");
+    let is_it = |task: &&NamedTask| error.message.contains(&quoted(&task.meant));
+    let Some(task) = named.iter().find(is_it).filter(|_| error.code == Code::NotFound) else { return error };
+    let message = error.message.replace(&quoted(&task.meant), &quoted(&echo(&task.spelled)));
+    Error { message, field: Some(task.field.clone()), ..error }
+}
 
 /// A call that failed as a whole.
 pub(super) fn refuse(error: &Error) -> Answer {

@@ -104,7 +104,11 @@ impl Surface for Cairn {
         /// A call whose failure is told in this dialect's form.
         macro_rules! answered {
             ($call:path) => {
-                Box::pin(async move { $call(session, arguments).await.unwrap_or_else(|error| error::refuse(&error)) })
+                Box::pin(async move {
+                    let named = args::named(&arguments);
+                    let answer = $call(session, arguments).await;
+                    answer.unwrap_or_else(|error| error::refuse(&error::as_spelled(error, &named)))
+                })
             };
         }
         Some(match tool {

@@ -28,6 +28,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let advance = Advance { project: session.project().clone(), moves: vec![request], atomic: true };
     match session.engine().run(session.call(None, None), advance).await {
         Ok(_) => task::whole_of(session, &item).await,
+        Err(error) if error.refusals.is_empty() => Err(error),
         Err(error) => Ok(refused(session, &item, &error).await),
     }
 }
