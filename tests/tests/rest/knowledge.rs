@@ -282,7 +282,7 @@ fn every_surface_answers_and_does_the_same_of_knowledge() {
         let word = format!("sqlite:{}", folder.path().join("work.db").display());
         std::fs::write(folder.path().join("docket.toml"), "[project]\nslug = \"default\"\n").expect("written");
         let web = Web::serving(&word, folder.path(), |_| {});
-        let arguments = ["--surface", "docket", "--actor", "subagent:bot"];
+        let arguments = ["--surface", "docket", "--actor", "subagent:bot", "--profile", "maintainer"];
         let server = Server::try_start_on(&word, folder.path(), &arguments, |_| {}).expect("a server");
         let mut seen = Vec::new();
         for step in writing().into_iter().chain(linking()) {
