@@ -22,3 +22,4 @@ mod proving;
 mod sessions;
 mod terminal;
 mod verbs;
+mod wording;
