@@ -25,3 +25,4 @@ mod sessions;
 mod terminal;
 mod upgrades;
 mod verbs;
+mod wording;

@@ -53,7 +53,12 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             let status = paint.dim(&format!("({}, since {})", waiting.item.status, listing::moment(waiting.since)));
             let title = escape::line(waiting.item.title.as_str());
             lines.push(format!("{} {title}  {status}", paint.key(&waiting.key.to_string())));
-            lines.extend(waiting.waits.iter().flat_map(|waits| why(waits, &waiting.key.to_string(), waiting.item.version, paint)));
+            lines.extend(
+                waiting
+                    .waits
+                    .iter()
+                    .flat_map(|waits| why(waits, &waiting.key.to_string(), waiting.item.version, paint)),
+            );
         }
         lines.extend(listing::more(page.items.len(), Some(page.total), page.next.as_deref(), paint));
         lines
@@ -87,7 +92,8 @@ fn why(waits: &Waits, key: &str, version: u64, paint: Paint) -> Vec<String> {
             .iter()
             .map(|(index, desc)| {
                 let read = format!("→ docket check list {key}, then");
-                let act = paint.dim(&format!("{read} docket check approve {key} --only {index} --if-version {version}"));
+                let act =
+                    paint.dim(&format!("{read} docket check approve {key} --only {index} --if-version {version}"));
                 format!("  to approve: {index} {}  {act}", escape::line(desc.as_str()))
             })
             .collect(),

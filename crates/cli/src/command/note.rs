@@ -61,7 +61,10 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(group(ArgGroup::new("which").required(true).args(["key", "all"])))]
+#[command(
+    override_usage = "docket note rm [OPTIONS] <ITEM> <KEY|--all>",
+    group(ArgGroup::new("which").required(true).args(["key", "all"]))
+)]
 pub(crate) struct RemoveArgs {
     /// The item
     item: String,

@@ -104,7 +104,8 @@ pub(super) fn check_edge(
         );
     }
     if let Some(full) = [from, to].into_iter().find(|end| draft.degree(*end) >= limits::EDGES) {
-        let message = format!("an item may have at most {} edges, as {} has already", limits::EDGES, draft.name_of(full));
+        let message =
+            format!("an item may have at most {} edges, as {} has already", limits::EDGES, draft.name_of(full));
         return Err(Error::validation(Reason::TooMany, message));
     }
     let edge =

@@ -139,7 +139,10 @@ mod schema {
             let whole = ObjectBuilder::new()
                 .property("id", about("CriterionId", "The criterion it is, where it is one that is there."))
                 .property("text", about("Text", "What must be true."))
-                .property("verifier", about("Authority", "Who shows it: the agent, where nothing is said of a new one."))
+                .property(
+                    "verifier",
+                    about("Authority", "Who shows it: the agent, where nothing is said of a new one."),
+                )
                 .property("hard", hard)
                 .property("instructions", or_null(named("Text"), "How to show it; null takes it away."))
                 .required("text")

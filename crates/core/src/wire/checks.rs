@@ -188,8 +188,14 @@ mod schema {
                 .property("timeout", seconds)
                 .property("repository", described(Type::String, "Of a pull request: `owner/name`."))
                 .property("number", described(Type::Integer, "Which pull request."))
-                .property("branch", named("Name", "Of a pull request: the newest of this branch, where its number is not known."))
-                .property("proves", named("CriterionId", "The acceptance criterion that it proves: where it holds, that is shown."))
+                .property(
+                    "branch",
+                    named("Name", "Of a pull request: the newest of this branch, where its number is not known."),
+                )
+                .property(
+                    "proves",
+                    named("CriterionId", "The acceptance criterion that it proves: where it holds, that is shown."),
+                )
                 .required("desc")
                 .build()
                 .into()
