@@ -153,8 +153,12 @@ impl Command for Create {
         let mut draft = Draft::new(call, seen);
         let mut locals: BTreeMap<&str, ItemId> = BTreeMap::new();
         let mut items = Vec::with_capacity(self.items.len());
-        for new in &self.items {
-            let made = make(&mut draft, project, new, &locals);
+        for (index, new) in self.items.iter().enumerate() {
+            // Of one item alone its fields say enough; of those that may fail alone, each is told at its place.
+            let among = |error: Error| {
+                if self.atomic && self.items.len() > 1 { error.within(&format!("items[{index}]")) } else { error }
+            };
+            let made = make(&mut draft, project, new, &locals).map_err(among);
             if let (Ok(id), Some(local)) = (&made, &new.local)
                 && locals.insert(local, *id).is_some()
             {
@@ -223,10 +227,13 @@ impl Create {
         }
         let mut made: Vec<Edge> = Vec::with_capacity(self.edges.len());
         for (index, new) in self.edges.iter().enumerate() {
-            let from = end_of(draft, &new.from, locals)?;
-            let to = end_of(draft, &new.to, locals)?;
-            let edge = check_edge(draft, &mut rings, from, to, new.kind, new.unblock_at, new.inverse)
-                .map_err(|error| Error { message: format!("deps[{index}]: {}", error.message), ..error })?;
+            let from = end_of(draft, &new.from, locals).map_err(|error| error.at(format!("edges[{index}].from")))?;
+            let to = end_of(draft, &new.to, locals).map_err(|error| error.at(format!("edges[{index}].to")))?;
+            let edge =
+                check_edge(draft, &mut rings, from, to, new.kind, new.unblock_at, new.inverse).map_err(|error| {
+                    let error = error.at(format!("edges[{index}]"));
+                    Error { message: format!("deps[{index}]: {}", error.message), ..error }
+                })?;
             if made.iter().any(|known| known.kind == edge.kind && known.from == edge.from && known.to == edge.to) {
                 return Err(Error::conflict(Reason::Duplicate, format!("deps[{index}]: the same edge twice")));
             }

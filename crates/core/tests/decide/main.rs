@@ -8,6 +8,7 @@ mod contract;
 mod criteria;
 mod fences;
 mod graph;
+mod handed_back;
 mod handing_in;
 mod holders;
 mod items;
