@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Blocker;
-use crate::model::{Edge, EdgeKind, Inbox, Item, ItemId, Name, Outcome, Role, Timestamp};
+use crate::model::{Edge, EdgeKind, Fence, Inbox, Item, ItemId, Name, Outcome, Role, Timestamp};
 use crate::overlap::collision;
 use crate::store::Slice;
 use crate::workflow::Workflow;
@@ -36,6 +36,8 @@ pub enum What {
         /// The status.
         status: String,
     },
+    /// It is in work and was never handed to anybody: what lies beneath it is being done, or somebody does it without a claim.
+    UnderWay,
     /// A blocker has not come far enough.
     WaitsFor(Blocker),
     /// Shipped work replaces it.
@@ -135,6 +137,9 @@ pub fn obstacles<'a>(
                     }
                 };
                 found.push(Obstacle { what: What::NotClaimable { status: item.status.to_string() }, remedy });
+            } else if item.role == Role::Work && item.fence == Fence(0) {
+                let remedy = "finish what lies beneath it, or claim it by name";
+                found.push(Obstacle { what: What::UnderWay, remedy: remedy.to_owned() });
             }
         }
     }

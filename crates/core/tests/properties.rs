@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docket_core::Gate;
-use docket_core::contract::{Stage, unproved};
-use docket_core::model::{Authority, Check, CheckKind, CriterionId, ItemId, Outcome, Role, Standing, Tree, Trigger};
+use docket_core::model::{
+    Authority, Brief, Check, CheckKind, CriterionId, ItemId, Outcome, Role, Standing, Tree, Trigger,
+};
 use docket_core::testing::acts::{AGENTS, Act, KEYS, Stage as _, perform, schemas, tree};
 use docket_core::testing::{World, name};
 use docket_core::workflow::{
@@ -265,14 +266,24 @@ fn defeated(failed: &mut BTreeSet<(ItemId, CriterionId)>, world: &World) -> Opti
 fn passed_unproved(before: &World, after: &World) -> Option<String> {
     after.items.values().find_map(|item| {
         let gated = after.projects[&item.project].workflow.has_gate(Gate::Criteria);
-        let stage = match (item.role, item.outcome) {
-            (Role::Review, _) => Stage::Review,
-            (Role::Terminal, Some(Outcome::Success)) => Stage::Success,
+        let ends = match (item.role, item.outcome) {
+            (Role::Review, _) => false,
+            (Role::Terminal, Some(Outcome::Success)) => true,
             _ => return None,
         };
         let moved = before.items.get(&item.id).is_none_or(|was| was.role != item.role || was.outcome != item.outcome);
         let brief = after.briefs.get(&item.id)?;
-        (gated && moved && !unproved(brief, stage).is_empty()).then(|| item.title.to_string())
+        (gated && moved && is_unproved(brief, ends)).then(|| item.title.to_string())
+    })
+}
+
+/// Whether a hard criterion is not shown that must be: into review those that an agent shows by its own word, to success all of
+/// them. Written out once more, so that a mistake of the gate is none of its judge.
+fn is_unproved(brief: &Brief, ends: bool) -> bool {
+    brief.acceptance_criteria.iter().any(|criterion| {
+        let by_check = brief.checks.iter().any(|check| check.proves == Some(criterion.id));
+        let asked = ends || (criterion.verifier == Authority::Agent && !by_check);
+        asked && criterion.hard && criterion.standing() != Standing::Pass
     })
 }
 

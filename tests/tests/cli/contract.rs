@@ -306,3 +306,30 @@ fn a_tree_is_closed_by_its_gates_with_its_root() {
     assert!(desk.ok(&["close", &root, "--tree", "--gated"]).contains("closed already"));
     assert_eq!(desk.run(&["close", &root, "--gated"]).code, 2, "it goes with --tree");
 }
+
+/// Every act that the inbox names is one that the person who reads it can do, whoever holds the item.
+#[test]
+fn what_the_inbox_advises_works_while_an_agent_holds_it() {
+    let desk = Desk::standard();
+    for title in ["reviewed", "flagged", "asked"] {
+        desk.add(&[title, "--sign-off", "ann likes it"]);
+    }
+    let bot = |words: &[&str]| desk.run(&[&["--actor", "subagent:bot"], words].concat()).good();
+    bot(&["start", "W-1"]);
+    bot(&["advance", "W-1", "in_review"]);
+    bot(&["ask", "W-3", "which?"]);
+    bot(&["start", "W-2"]);
+    bot(&["item", "edit", "W-2", "--attention", "look"]);
+    let inbox = desk.ok(&["inbox"]);
+    let advised: Vec<&str> = inbox.lines().filter_map(|line| line.split("→ docket ").nth(1)).collect();
+    assert_eq!(advised.len(), 4, "{inbox}");
+    // A sign-off comes before the end of what it is asked for.
+    for act in advised
+        .iter()
+        .filter(|act| act.starts_with("verify"))
+        .chain(advised.iter().filter(|act| !act.starts_with("verify")))
+    {
+        desk.ok(&act.split_whitespace().collect::<Vec<_>>());
+    }
+    assert!(desk.ok(&["inbox"]).contains("nothing waits"));
+}

@@ -46,7 +46,6 @@ fn a_bad_patch_or_list_is_refused_whole() {
             (json!([task]), json!({ "priority": "urgent" })),
             (json!([]), json!({ "priority": "low" })),
             (json!([task, task]), json!({ "priority": "low" })),
-            (json!(vec!["DEFA-1"; 201]), json!({ "priority": "low" })),
             (json!([7]), json!({ "priority": "low" })),
         ] {
             assert_eq!(
@@ -56,6 +55,29 @@ fn a_bad_patch_or_list_is_refused_whole() {
             );
         }
     }
+    assert_eq!(world.guard(&task)["priority"], "medium");
+}
+
+#[test]
+fn a_call_is_about_two_hundred_tasks_at_the_most() {
+    let world = World::new();
+    let ids: Vec<String> = (1..=201).map(|number| format!("DEFA-{number}")).collect();
+    for action in ["update", "batch"] {
+        let call = json!({ "action": action, "ids": ids, "patch": { "priority": "low" } });
+        let refused = world.err("bulk", call);
+        assert_eq!((&refused["reason"], &refused["field"]), (&json!("batch_too_large"), &json!("ids")), "{refused}");
+    }
+}
+
+/// However it is spelled.
+#[test]
+fn one_task_is_not_counted_twice() {
+    let world = World::new();
+    let task = world.task("a");
+    let key = text(&world.guard(&task)["key"]);
+    let call = json!({ "action": "update", "ids": [task, key], "patch": { "priority": "low" } });
+    let refused = world.err("bulk", call);
+    assert_eq!((&refused["reason"], &refused["field"]), (&json!("duplicate"), &json!("ids[1]")), "{refused}");
     assert_eq!(world.guard(&task)["priority"], "medium");
 }
 
@@ -164,4 +186,46 @@ fn an_update_reaches_each_editable_field() {
     let top = json!({ "action": "update", "id": task, "parentTaskId": null, "requiredCapabilities": [], "estimateMinutes": null });
     world.ok("task", top);
     assert_eq!((&world.guard(&task)["parent"], world.queue().len()), (&Value::Null, 2));
+}
+
+#[test]
+fn every_field_of_a_task_is_kept() {
+    let world = World::new();
+    let task = world.made(json!({
+        "title": "t", "intent": "why", "description": "what", "priority": "high", "labels": ["x", "y", "x"],
+        "dueAt": "2030-01-01T00:00:00+02:00", "estimateMinutes": 30,
+    }));
+    let kept = || {
+        let row = world.ok("find", json!({ "action": "list", "detail": "full" }))["tasks"][0].clone();
+        assert_eq!(world.get(&task)["sections"]["task"]["dueAt"], row["dueAt"], "both reads agree");
+        ["title", "intent", "description", "priority", "labels", "dueAt", "estimateMinutes"]
+            .map(|field| row[field].clone())
+    };
+    let made = [
+        json!("t"),
+        json!("why"),
+        json!("what"),
+        json!("high"),
+        json!(["x", "y"]),
+        json!("2029-12-31T22:00:00.000Z"),
+        json!(30),
+    ];
+    assert_eq!(kept(), made);
+    world.ok(
+        "task",
+        json!({
+            "action": "update", "id": task, "title": "u", "intent": "because", "description": "this", "priority": "low",
+            "labels": ["z"], "dueAt": "2031-01-01T00:00:00Z", "estimateMinutes": 45,
+        }),
+    );
+    let changed = [
+        json!("u"),
+        json!("because"),
+        json!("this"),
+        json!("low"),
+        json!(["z"]),
+        json!("2031-01-01T00:00:00.000Z"),
+        json!(45),
+    ];
+    assert_eq!(kept(), changed);
 }

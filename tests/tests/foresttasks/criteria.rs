@@ -100,7 +100,6 @@ fn a_batch_is_taken_whole_or_not_at_all() {
         (json!([pass("c1"), { "criterionId": "c2", "status": "maybe" }]), "VALIDATION"),
         (json!([pass("c1"), { "criterionId": "c2" }]), "VALIDATION"),
         (json!([]), "VALIDATION"),
-        (json!(vec![pass("c1"); 51]), "VALIDATION"),
     ] {
         assert_eq!(world.code("contract", batch(items.clone())), code, "{items}");
         assert_eq!(verdict(&world, &task)["counts"]["pass"], 0, "{items}");
@@ -149,4 +148,64 @@ fn soft_criteria_are_told_where_a_task_goes_on_without_them() {
         assert_eq!(packet["trusted"]["verdict"]["counts"], json!({ "pass": 0, "fail": 0, "open": 1 }), "{packet}");
     }
     assert_eq!(verdict(&world, &task)["criteria"][0]["hard"], false);
+}
+
+#[test]
+fn a_batch_has_fifty_criteria_at_the_most() {
+    let world = World::new();
+    let task = world.task("t");
+    let lines: Vec<String> = (1..=50).map(|number| format!("line {number}")).collect();
+    world.criteria(&task, json!(lines));
+    let items = |most: usize| -> Value {
+        (1..=most).map(|number| json!({ "criterionId": format!("c{number}"), "status": "pass" })).collect()
+    };
+    let batch = |most: usize| json!({ "action": "verify_criteria", "taskId": task, "items": items(most) });
+    let refused = world.err("contract", batch(51));
+    assert_eq!((&refused["reason"], &refused["field"]), (&json!("batch_too_large"), &json!("items")), "{refused}");
+    assert_eq!(world.ok("contract", batch(50))["verdict"]["counts"]["pass"], 50);
+}
+
+#[test]
+fn a_word_about_one_criterion_is_kept() {
+    let world = World::new();
+    let task = world.task("t");
+    world.criteria(&task, json!(["it works"]));
+    let verify = json!({ "action": "verify_criterion", "taskId": task, "criterionId": "c1", "status": "pass", "note": "ran it" });
+    assert_eq!(world.ok("contract", verify)["verdict"]["criteria"][0]["note"], "ran it");
+}
+
+#[test]
+fn what_a_check_is_to_show_is_not_an_agents() {
+    let world = World::new();
+    let task = world.task("t");
+    world.criteria(&task, json!([{ "text": "it runs", "verifier": "check" }]));
+    let packet = world.begin(&task);
+    let asks = packet["trusted"]["actions"].as_array().expect("actions").iter().find(|act| act["action"] == "ask");
+    assert_eq!(asks.map(|act| &act["criteria"]), Some(&json!(["c1"])), "no check proves it: {packet}");
+    let word = json!({ "action": "verify_criterion", "taskId": task, "criterionId": "c1", "status": "pass" });
+    let refused = world.err("contract", word);
+    assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("criteria")), "{refused}");
+    world.to(&task, "in_review");
+    let refused = world.not_to(&task, "done");
+    assert!(text(&refused["violations"][0]["remedy"]).contains("check"), "{refused}");
+    world.operate(&["verify", &task, "c1=pass", "--as", "human"]);
+    world.to(&task, "done");
+}
+
+/// An agent's word does not override a check's.
+#[test]
+fn a_check_outweighs_an_agent() {
+    let world = World::new();
+    let task = world.task("t");
+    world.criteria(&task, json!(["it works"]));
+    world.begin(&task);
+    std::fs::write(world.folder.path().join("docket.toml"), "[runner]\nallow = \"all\"\n").expect("a file");
+    world.operate(&["check", "add", &task, "it runs", "--cmd", "exit 1", "--proves", "c1"]);
+    world.operate(&["check", "run", &task]);
+    let verdict = world.verify(&task, "c1", "pass")["verdict"].clone();
+    assert_eq!(
+        (&verdict["criteria"][0]["status"], &verdict["counts"]["pass"]),
+        (&json!("fail"), &json!(0)),
+        "{verdict}"
+    );
 }

@@ -160,3 +160,25 @@ fn a_task_comes_back_to_the_queue_when_the_relation_is_gone() {
         }
     }
 }
+
+#[test]
+fn a_blocker_that_is_given_up_blocks_nothing() {
+    let world = World::new();
+    let (blocker, task) = (world.task("blocker"), world.task("task"));
+    world.relate(&blocker, "blocks", &task);
+    assert_eq!(world.guard(&task)["blocked"], true);
+    world.to(&blocker, "cancelled");
+    assert_eq!((&world.guard(&task)["blocked"], world.queue()), (&json!(false), vec![task]));
+}
+
+#[test]
+fn a_flag_goes_down_while_an_agent_is_at_work() {
+    let world = World::new();
+    let task = world.task("t");
+    let flag = json!({ "action": "update", "id": task, "needsAttention": true, "needsAttentionReason": "the budget" });
+    world.ok("task", flag);
+    world.actor("agent:bob").ok("work", json!({ "phase": "start", "id": task }));
+    world.ok("task", json!({ "action": "update", "id": task, "needsAttention": false }));
+    assert_eq!(world.guard(&task)["needsAttention"], false);
+    assert_eq!(world.code("task", json!({ "action": "update", "id": task, "title": "mine" })), "CONFLICT");
+}

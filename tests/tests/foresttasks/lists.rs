@@ -58,6 +58,9 @@ fn a_projection_keeps_what_blocks() {
     let row = answer["tasks"].as_array().expect("rows").iter().find(|row| row["id"] == json!(task)).expect("the task");
     assert_eq!(names(row), ["blocked", "id", "needsAttention", "status", "title"]);
     assert_eq!(row["blocked"], true);
+    world.ok("task", json!({ "action": "ask", "id": task, "question": "?" }));
+    let answer = world.ok("find", json!({ "action": "list", "fields": ["title"], "status": "waiting_for_input" }));
+    assert_eq!(answer["tasks"][0]["openQuestion"], true, "{answer}");
     let unknown = world.err("find", json!({ "action": "list", "fields": ["fence"] }));
     assert_eq!((&unknown["code"], &unknown["field"]), (&json!("VALIDATION"), &json!("fields[0]")));
 }
@@ -152,7 +155,9 @@ fn an_estimate_is_of_what_was_done() {
     assert_eq!((&web["sample"], &web["statedMinutes"]["p50"]), (&json!(1), &json!(30)));
     assert_eq!(estimate(json!(["none"]))["sample"], 0);
     let able = json!({ "action": "estimate", "projectId": "default", "requiredCapabilities": ["gpu"] });
-    assert_eq!(world.ok("find", able)["estimate"]["sample"], 0);
+    assert_eq!(world.ok("find", able.clone())["estimate"]["sample"], 0);
+    world.finish(&world.made(json!({ "title": "c", "status": "ready", "requiredCapabilities": ["gpu"] })));
+    assert_eq!(world.ok("find", able)["estimate"]["sample"], 1);
 }
 
 #[test]

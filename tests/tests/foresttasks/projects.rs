@@ -65,7 +65,15 @@ fn a_search_without_a_project_is_everywhere() {
     let mut both = vec![web.clone(), other];
     both.sort();
     assert_eq!(found, both);
-    assert_eq!(ids(&world, json!({ "action": "search", "query": "word", "projectId": "web" })), [web]);
+    let all = world.ok("find", json!({ "action": "projects" }))["projects"].clone();
+    let by_id = all.as_array().expect("projects").iter().find(|project| project["slug"] == "web").expect("web");
+    for named in [json!("web"), by_id["id"].clone()] {
+        let search = json!({ "action": "search", "query": "word", "projectId": named });
+        assert_eq!(ids(&world, search), std::slice::from_ref(&web));
+        for action in ["queue", "activity", "estimate"] {
+            world.ok("find", json!({ "action": action, "projectId": named }));
+        }
+    }
 }
 
 #[test]
@@ -88,6 +96,7 @@ fn an_archived_project_is_not_there_and_hands_nothing_out() {
     world.operate(&["project", "set", "web", "--archived", "true"]);
     assert_eq!(world.code("find", json!({ "action": "list", "projectId": "web" })), "NOT_FOUND");
     assert!(world.queue().is_empty());
+    assert!(ids(&world, json!({ "action": "search", "query": "t" })).is_empty(), "nor is it found");
     assert_eq!(world.ok("work", json!({ "phase": "start" }))["found"], false);
     assert_eq!(each(&world.ok("find", json!({ "action": "projects" }))["projects"], "slug"), ["default"]);
     let all = world.ok("find", json!({ "action": "projects", "includeArchived": true }))["projects"].clone();

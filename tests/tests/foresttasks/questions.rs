@@ -99,3 +99,33 @@ fn what_waits_for_an_answer_is_not_begun_and_what_another_holds_is_not_asked_abo
     assert_eq!((&refused["code"], &refused["kind"]), (&json!("CONFLICT"), &json!("transient")), "{refused}");
     assert_eq!((world.status(&held).as_str(), &world.guard(&held)["openQuestion"]), ("in_progress", &Value::Null));
 }
+
+#[test]
+fn closing_a_subtree_by_force_takes_its_questions_back() {
+    let world = World::new();
+    let parent = world.task("parent");
+    let child = world.child(&parent, "child");
+    let question = text(&ask(&world, &child)["question"]["id"]);
+    world.ok("task", json!({ "action": "cascade_close", "id": parent, "status": "cancelled" }));
+    assert_eq!(world.get(&child)["sections"]["question"]["state"], "cancelled");
+    let late = world.err("task", json!({ "action": "answer", "questionId": question, "answer": "blue" }));
+    assert_eq!(late["code"], "CONFLICT");
+}
+
+#[test]
+fn no_rule_keeps_anybody_from_asking() {
+    let world = World::new();
+    let (blocker, task) = (world.task("blocker"), world.task("task"));
+    world.relate(&blocker, "blocks", &task);
+    world.criteria(&task, json!(["it works"]));
+    assert_eq!(ask(&world, &task)["status"], "waiting_for_input");
+}
+
+#[test]
+fn who_asked_does_not_answer() {
+    let world = World::new();
+    let task = world.task("t");
+    let question = text(&ask(&world, &task)["question"]["id"]);
+    let own = world.err("task", json!({ "action": "answer", "questionId": question, "answer": "blue" }));
+    assert_eq!((&own["code"], &own["reason"]), (&json!("FORBIDDEN"), &json!("not_yours")), "{own}");
+}

@@ -76,3 +76,37 @@ fn the_queue_shows_what_this_agent_would_be_handed() {
     let looked = json!({ "phase": "start", "mode": "read", "capabilities": ["gpu"] });
     assert_eq!(world.ok("work", looked)["trusted"]["guard"]["id"], json!(hard));
 }
+
+#[test]
+fn a_parent_whose_children_are_done_is_offered() {
+    let world = World::new();
+    let parent = world.task("parent");
+    let children = [world.child(&parent, "a"), world.child(&parent, "b")];
+    for child in &children {
+        world.begin(child);
+        assert_eq!(world.status(&parent), "in_progress", "it starts with its child");
+        assert!(!world.queue().contains(&parent), "it is being done");
+        world.to(child, "in_review");
+        world.to(child, "done");
+    }
+    assert_eq!(world.queue(), std::slice::from_ref(&parent));
+    assert_eq!(world.ok("work", json!({ "phase": "start" }))["trusted"]["guard"]["id"], json!(parent));
+    // What nobody has thought through yet stays in intake, whatever lies beneath it.
+    let note = world.made(json!({ "title": "loose note", "status": "braindump" }));
+    world.begin(&world.child(&note, "c"));
+    assert_eq!(world.status(&note), "braindump");
+}
+
+#[test]
+fn profiles_of_the_queue_and_tokens_of_another_question() {
+    let world = World::new();
+    world.made(json!({ "title": "t", "status": "ready", "labels": ["red"] }));
+    let usual = world.ok("find", json!({ "action": "queue" }));
+    for profile in ["compact", "work"] {
+        let told = world.ok("find", json!({ "action": "queue", "profile": profile }));
+        assert_eq!(told["queue"], usual["queue"], "{profile}");
+    }
+    let red = world.ok("find", json!({ "action": "queue", "labels": ["red"] }));
+    let other = world.ok("find", json!({ "action": "queue", "since": red["readToken"] }));
+    assert!(other.get("unchanged").is_none() && other["queue"].is_array(), "{other}");
+}

@@ -189,3 +189,59 @@ fn tasks_go_by_id_key_or_prefix() {
     }
     assert_eq!(world.code("get_task", json!({ "id": "00000000-0000-7000-8000-000000000000" })), "NOT_FOUND");
 }
+
+#[test]
+fn what_is_cut_of_a_section_is_said() {
+    let world = World::new();
+    let parent = world.task("parent");
+    for part in 0..2 {
+        let lines: String = (0..105).map(|line| format!("- child {part} {line}")).collect::<Vec<_>>().join("\n");
+        let import = json!({ "action": "import", "markdown": lines, "mode": "apply", "status": "ready", "parentTaskId": parent });
+        world.ok("bulk", import);
+    }
+    for number in 0..25 {
+        world.ok("annotate", json!({ "type": "comment", "taskId": parent, "body": format!("remark {number}") }));
+    }
+    let rows = |section: &Value| section.as_array().map(Vec::len);
+    let read = world.ok("get_task", json!({ "id": parent, "profile": "full" }));
+    for (section, shown) in [("subtasks", 200), ("comments", 20), ("activity", 20)] {
+        assert_eq!(rows(&read["sections"][section]), Some(shown), "{section}");
+        assert_eq!(read["cut"][section]["shown"], shown, "{section}: {}", read["cut"]);
+        assert!(read["cut"][section]["hint"].is_string(), "{section}");
+    }
+    assert!(world.get(&parent).get("cut").is_none(), "nothing was cut of what was read");
+    let packet = world.ok("work", json!({ "phase": "start", "id": parent, "include": ["subtasks"] }));
+    assert_eq!(rows(&packet["untrusted"]["comments"]), Some(5));
+    let cut = &packet["trusted"]["cut"];
+    assert_eq!((&cut["subtasks"]["shown"], &cut["comments"]["shown"]), (&json!(200), &json!(5)), "{cut}");
+}
+
+#[test]
+fn activity_says_what_was_done_in_words_that_mean_it() {
+    let world = World::new();
+    let task = world.task("t");
+    world.criteria(&task, json!(["it works", "and that"]));
+    world.begin(&task);
+    world.verify(&task, "c2", "pass");
+    world.verify(&task, "c1", "pass");
+    world.to(&task, "in_review");
+    let read = world.ok("get_task", json!({ "id": task, "include": ["activity"] }));
+    let rows = read["sections"]["activity"].as_array().expect("rows");
+    assert!(rows.iter().all(|row| names(row).len() >= 3), "{rows:?}");
+    let of = |action: &str| -> Vec<String> {
+        rows.iter().filter(|row| row["action"] == action).map(|row| text(&row["summary"])).collect()
+    };
+    assert_eq!(of("verified"), ["c1", "c2"], "the newest first");
+    assert_eq!(of("moved"), ["in_progress to in_review", "ready to in_progress"]);
+    assert_eq!(names(&rows[0]), ["action", "actor", "createdAt", "summary"]);
+}
+
+#[test]
+fn a_full_read_has_the_parent_as_it_is_kept() {
+    let world = World::new();
+    let (parent, task) = rich(&world);
+    world.ok("contract", json!({ "action": "brief_merge", "id": parent, "patch": { "objective": "all of it" } }));
+    let raw = |id: &str| world.ok("get_task", json!({ "id": id, "profile": "full" }))["sections"]["raw"].clone();
+    assert_eq!(raw(&task)["parentAgentBrief"]["objective"], "all of it");
+    assert_eq!(raw(&parent)["parent"], Value::Null);
+}

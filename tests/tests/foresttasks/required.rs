@@ -151,3 +151,77 @@ fn attention_needs_a_reason() {
     world.ok("task", flag(json!({ "needsAttention": false })));
     assert_eq!(world.guard(&task)["needsAttention"], false);
 }
+
+/// What the engine calls otherwise is told by the name that the caller knows, in the field and in the line.
+#[test]
+fn a_field_at_fault_is_named_as_it_was_sent() {
+    let world = World::new();
+    let (task, other) = (world.task("a task"), world.task("another"));
+    world.criteria(&task, json!(["it works"]));
+    let labels: Vec<String> = (0..100).map(|number| format!("l{number}")).collect();
+    let lines = vec!["never"; 51];
+    let unknown = "DEFA-99";
+    let proof = |id: &str| json!({ "criterionId": id, "status": "pass" });
+    for (tool, arguments, field) in [
+        ("task", json!({ "action": "create", "title": "t", "labels": labels }), "labels"),
+        ("task", json!({ "action": "create", "title": "t", "parentTaskId": unknown }), "parentTaskId"),
+        ("task", json!({ "action": "update", "id": task, "labels": labels }), "labels"),
+        ("task", json!({ "action": "update", "id": task, "parentTaskId": task }), "parentTaskId"),
+        ("task", json!({ "action": "update", "id": task, "title": null }), "title"),
+        ("task", json!({ "action": "update", "id": task, "priority": null }), "priority"),
+        ("task", json!({ "action": "ask", "id": task, "question": "?", "options": vec!["a"; 99] }), "options"),
+        ("bulk", json!({ "action": "update", "ids": [task], "patch": { "labels": labels } }), "patch.labels"),
+        ("bulk", json!({ "action": "update", "ids": [task], "patch": { "title": null } }), "patch.title"),
+        ("bulk", json!({ "action": "update", "ids": [task, "DEFA-1"], "patch": { "priority": "low" } }), "ids[1]"),
+        (
+            "bulk",
+            json!({ "action": "import", "markdown": "- a", "mode": "apply", "parentTaskId": unknown }),
+            "parentTaskId",
+        ),
+        (
+            "contract",
+            json!({ "action": "verify_criteria", "taskId": task, "items": [proof("c1"), proof("c9")] }),
+            "items[1]",
+        ),
+        (
+            "contract",
+            json!({ "action": "verify_criterion", "taskId": task, "criterionId": "c9", "status": "pass" }),
+            "criterionId",
+        ),
+        ("work", json!({ "phase": "finish", "taskId": task, "verify": [proof("c9")] }), "verify[0]"),
+        ("work", json!({ "phase": "finish", "taskId": task, "finalComment": " " }), "finalComment"),
+        (
+            "contract",
+            json!({ "action": "brief_merge", "id": task, "patch": { "constraints": lines } }),
+            "patch.constraints",
+        ),
+        (
+            "contract",
+            json!({ "action": "brief_replace", "id": task, "brief": { "acceptanceCriteria": ["a", "a"] } }),
+            "brief.acceptanceCriteria[1]",
+        ),
+        (
+            "annotate",
+            json!({ "type": "relation", "fromTaskId": other, "toTaskId": other, "kind": "blocks" }),
+            "toTaskId",
+        ),
+        ("get_task", json!({ "id": task, "since": "made up" }), "since"),
+    ] {
+        let error = world.err(tool, arguments.clone());
+        assert_eq!(error["field"], json!(field), "{tool} {arguments}: {error}");
+        let leaf = field.rsplit('.').next().unwrap_or(field);
+        assert!(text(&error["message"]).contains(leaf), "{tool} {arguments}: {error}");
+    }
+    assert_eq!(world.ok("find", json!({ "action": "list" }))["total"], 2, "nothing was made");
+}
+
+#[test]
+fn a_first_status_that_there_is_not_is_told_with_the_nearest() {
+    let world = World::new();
+    let import = json!({ "action": "import", "markdown": "- a\n- b", "mode": "apply", "status": "redy" });
+    for (tool, call) in [("task", json!({ "action": "create", "title": "t", "status": "redy" })), ("bulk", import)] {
+        let error = world.err(tool, call);
+        assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION"), &json!("status")), "{error}");
+        assert!(text(&error["message"]).contains("did you mean \"ready\""), "{error}");
+    }
+}

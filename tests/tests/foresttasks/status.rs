@@ -218,3 +218,28 @@ fn force_goes_past_neither_what_others_hold_nor_checks_that_failed() {
     let given_up = world.ok("task", json!({ "action": "cascade_close", "id": parent, "status": "cancelled" }));
     assert_eq!(given_up["closedCount"], 3, "what is given up need not be shown");
 }
+
+#[test]
+fn nothing_is_made_as_if_it_had_been_reviewed() {
+    let world = World::new();
+    for status in ["in_review", "done"] {
+        let error = world.err("task", json!({ "action": "create", "title": "t", "status": status }));
+        assert_eq!((&error["code"], &error["field"]), (&json!("VALIDATION"), &json!("status")), "{error}");
+        let import = json!({ "action": "import", "markdown": "- a", "mode": "apply", "status": status });
+        assert_eq!(world.code("bulk", import), "VALIDATION", "{status}");
+    }
+    let ticked = json!({ "action": "import", "markdown": "- [x] a", "mode": "apply" });
+    assert_eq!(world.ok("bulk", ticked)["tasks"][0]["status"], "done", "what was ticked off was done before");
+}
+
+/// `task {status}` and then a person: without `work finish`, that gives it back by itself.
+#[test]
+fn a_person_closes_what_an_agent_moved_into_review() {
+    let world = World::new();
+    let task = world.task("t");
+    world.begin(&task);
+    world.to(&task, "in_review");
+    assert_eq!(world.guard(&task)["assignee"], serde_json::Value::Null);
+    world.operate(&["advance", &task, "complete"]);
+    assert_eq!(world.status(&task), "done");
+}

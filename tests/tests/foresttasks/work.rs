@@ -246,3 +246,32 @@ fn a_target_that_is_no_status_is_a_slip() {
     let full = world.ok("get_task", json!({ "id": task, "profile": "full" }));
     assert_eq!(full["sections"]["comments"], json!([]));
 }
+
+#[test]
+fn a_finish_of_reviewed_work_asks_where_to() {
+    let world = World::new();
+    let task = world.task("t");
+    world.begin(&task);
+    world.to(&task, "in_review");
+    let preview = world.ok("work", json!({ "phase": "finish", "taskId": task, "action": "preview" }));
+    assert_eq!(preview["trusted"]["closureBlockers"][0]["rule"], "transition", "{preview}");
+    assert_eq!(preview["trusted"]["transition"], Value::Null);
+    let refused = world.err("work", json!({ "phase": "finish", "taskId": task, "action": "apply" }));
+    assert_eq!((&refused["code"], &refused["reason"]), (&json!("CONFLICT"), &json!("not_ready")), "{refused}");
+    let line = text(&refused["message"]);
+    assert!(line.contains("targetStatus") && !line.contains("--to"), "{line}");
+}
+
+#[test]
+fn a_packet_of_a_finish_has_these_fields_and_no_others() {
+    let world = World::new();
+    let task = world.task("t");
+    world.begin(&task);
+    let trusted = |action: &str| {
+        world.ok("work", json!({ "phase": "finish", "taskId": task, "action": action }))["trusted"].clone()
+    };
+    let all =
+        ["applied", "cascades", "closureBlockers", "guard", "legalNextStates", "transition", "unblocked", "verdict"];
+    assert_eq!(names(&trusted("preview")), all[1..]);
+    assert_eq!(names(&trusted("apply")), all);
+}

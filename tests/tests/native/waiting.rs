@@ -129,3 +129,13 @@ fn a_filter_is_waited_for_and_no_change_of_it_is_missed() {
     let another = world.err("wait", json!({ "tags": ["blue"], "cursor": cursor }));
     assert_eq!((&another["code"], &another["field"]), (&json!("INVALID_PARAMS"), &json!("cursor")));
 }
+
+#[test]
+fn a_status_that_no_workflow_has_is_not_waited_for() {
+    let world = World::new();
+    let begin = Instant::now();
+    let refused = world.err("wait", json!({ "statuses": ["in_progres"], "timeoutMs": 20_000 }));
+    assert_eq!((&refused["code"], &refused["field"]), (&json!("INVALID_PARAMS"), &json!("statuses[0]")), "{refused}");
+    assert!(refused["message"].as_str().is_some_and(|line| line.contains("did you mean \"in_progress\"")), "{refused}");
+    assert!(begin.elapsed() < Duration::from_secs(10));
+}

@@ -221,7 +221,7 @@ fn finishing_previews_or_applies_and_a_refusal_names_every_gate() {
         (json!({ "phase": "start", "ttlSeconds": 0 }), "ttlSeconds"),
         (json!({ "phase": "start", "waitMs": 60_001 }), "waitMs"),
         (json!({ "phase": "start", "comment": "no" }), "comment"),
-        (json!({ "phase": "finish", "id": key, "verify": [{ "id": "c9", "passed": true }] }), "criteria[0]"),
+        (json!({ "phase": "finish", "id": key, "verify": [{ "id": "c9", "passed": true }] }), "verify[0].id"),
         (json!({ "phase": "finish", "id": key, "verify": [{ "id": "c1" }] }), "verify[0].passed"),
         (json!({ "phase": "finish", "id": key, "links": [{ "kind": "pr" }] }), "links[0].ref"),
     ] {
@@ -406,4 +406,45 @@ fn health_counts_all_there_are_and_says_what_it_did_not_look_at() {
         (&json!(211), &json!(200), &json!(200)),
         "{many}"
     );
+}
+
+#[test]
+fn a_parent_that_its_children_leave_is_the_next_work() {
+    let world = World::new();
+    let brief = json!({ "acceptanceCriteria": ["all of it"] });
+    let keys = world.plan(json!([
+        { "title": "epic", "ref": "e", "status": "ready", "brief": brief,
+          "children": [{ "title": "a", "status": "ready" }, { "title": "b", "status": "ready" }] },
+    ]));
+    for key in &keys[1..] {
+        world.ok("work", json!({ "phase": "start", "id": key, "actor": agent("ann") }));
+        let epic = world.ok("get", json!({ "id": keys[0] }));
+        assert_eq!(epic["trusted"]["guard"]["ready"], json!(false), "{epic}");
+        world.moves(key, "complete");
+    }
+    assert_eq!(world.ok("get", json!({ "id": keys[0] }))["trusted"]["guard"]["ready"], json!(true));
+    let packet = world.ok("work", json!({ "phase": "start", "actor": agent("bob") }));
+    assert_eq!(packet["trusted"]["key"], json!(keys[0]), "{packet}");
+}
+
+#[test]
+fn what_is_wrong_with_a_plan_is_told_at_its_place() {
+    let world = World::new();
+    for (plan, field) in [
+        (json!({ "items": [{ "title": "a" }, { "title": "b", "status": "redy" }] }), "items[1].status"),
+        (
+            json!({ "items": [{ "title": "a", "children": [{ "title": "b", "status": "redy" }] }] }),
+            "items[0].children[0].status",
+        ),
+        (
+            json!({ "items": [{ "title": "a" }, { "title": "b", "brief": { "acceptanceCriteria": ["x", "x"] } }] }),
+            "items[1].brief.acceptanceCriteria[1]",
+        ),
+        (json!({ "items": [{ "title": "a", "status": "redy" }] }), "items[0].status"),
+        (json!({ "items": [{ "title": "a", "ref": "a" }], "edges": [{ "from": "a", "to": "W-99" }] }), "edges[0].to"),
+        (json!({ "items": [{ "title": "a", "ref": "a" }], "edges": [{ "from": "a", "to": "a" }] }), "edges[0]"),
+    ] {
+        let refused = world.err("plan", plan.clone());
+        assert_eq!(refused["field"], json!(field), "{plan}: {refused}");
+    }
 }

@@ -197,3 +197,18 @@ fn streams_over_http_are_bounded() {
         std::thread::sleep(Duration::from_millis(100));
     }
 }
+
+#[test]
+fn the_board_of_foresttasks_is_followed_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = folder.path().join("docket.db");
+    let server = Server::start_as(&database, &["--surface", "foresttasks"], json!({}));
+    let hand = Server::start_with(&database, &["--surface", "foresttasks"], |_| {});
+    hand.ok("task", json!({ "action": "create", "title": "First" }));
+    for uri in ["board://default", "foresttasks://workflow"] {
+        let answer = server.request("resources/subscribe", json!({ "uri": uri })).expect("an answer");
+        assert!(answer["error"].is_null(), "{uri}: {answer}");
+    }
+    hand.ok("task", json!({ "action": "create", "title": "Second" }));
+    assert_eq!(updated(server.hear(SOON)), "board://default");
+}

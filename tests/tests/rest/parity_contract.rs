@@ -125,6 +125,53 @@ fn showing() -> Vec<Step> {
     ]
 }
 
+/// What is said beside the work.
+fn decorating() -> Vec<Step> {
+    let edge = |name, from: &str, cli, code| Step {
+        name,
+        docket: Some(("annotate", json!({"edges": [{"from": from, "to": "DEFA-2", "kind": "relates-to"}]}))),
+        foresttasks: Some((
+            "annotate",
+            json!({"type": "relation", "fromTaskId": from, "toTaskId": "DEFA-2", "kind": "relates-to"}),
+        )),
+        rest: ("POST", "/edges", json!({"from": from, "to": "DEFA-2", "kind": "relates-to"})),
+        cli,
+        code,
+    };
+    vec![
+        Step {
+            name: "a comment",
+            docket: Some(("annotate", json!({"id": "DEFA-2", "comment": "so"}))),
+            foresttasks: Some(("annotate", json!({"type": "comment", "taskId": "DEFA-2", "body": "so"}))),
+            rest: ("POST", "/items/DEFA-2/comments", json!({"comment": "so"})),
+            cli: &["comment", "DEFA-2", "so"],
+            code: None,
+        },
+        edge("a relation", "DEFA-1", &["link", "DEFA-1", "relates-to", "DEFA-2"], None),
+        edge("the same again", "DEFA-1", &["link", "DEFA-1", "relates-to", "DEFA-2"], Some("CONFLICT")),
+        edge("of nothing", "DEFA-99", &["link", "DEFA-99", "relates-to", "DEFA-2"], Some("NOT_FOUND")),
+        Step {
+            name: "a flag",
+            docket: Some(("annotate", json!({"id": "DEFA-2", "attention": "look"}))),
+            foresttasks: Some((
+                "task",
+                json!({"action": "update", "id": "DEFA-2", "needsAttention": true, "needsAttentionReason": "look"}),
+            )),
+            rest: ("PATCH", "/items/DEFA-2", json!({"attention": "look"})),
+            cli: &["item", "edit", "DEFA-2", "--attention", "look"],
+            code: None,
+        },
+        Step {
+            name: "a status that there is not",
+            docket: Some(("plan", json!({"items": [{"title": "x", "status": "redy"}]}))),
+            foresttasks: Some(("task", json!({"action": "create", "title": "x", "status": "redy"}))),
+            rest: ("POST", "/items", json!({"title": "x", "status": "redy"})),
+            cli: &["item", "add", "x", "--status", "redy"],
+            code: Some("VALIDATION"),
+        },
+    ]
+}
+
 /// What people are asked, what is closed by force, and what was written down before.
 fn ending() -> Vec<Step> {
     let ask = |name, question: &str, cli, code| Step {
@@ -188,7 +235,7 @@ fn ending() -> Vec<Step> {
 }
 
 fn cases(said: fn(&Step) -> Option<Said>) -> Vec<Case> {
-    let steps = writing().into_iter().chain(showing()).chain(ending());
+    let steps = writing().into_iter().chain(decorating()).chain(showing()).chain(ending());
     let case = |step: Step| {
         let (tool, arguments) = said(&step)?;
         Some(Case { name: step.name, tool, arguments, rest: step.rest, cli: step.cli, code: step.code, actor: None })

@@ -100,6 +100,7 @@ pub(super) fn obstacle(obstacle: &Obstacle, names: &Names, paint: Paint) -> Stri
         What::Closed => "it is closed".to_owned(),
         What::Blocked => "it was put aside".to_owned(),
         What::NotClaimable { status } => format!("work in {} is not handed out", escape::line(status)),
+        What::UnderWay => "it is being done, though nobody holds it".to_owned(),
         What::WaitsFor(blocker) => {
             format!(
                 "waits for {}, in {}, to reach {}",
@@ -139,6 +140,7 @@ pub(super) fn other(obstacle: &Obstacle) -> Option<ItemId> {
         What::Closed
         | What::Blocked
         | What::NotClaimable { .. }
+        | What::UnderWay
         | What::Claimed { .. }
         | What::OutOfSight { .. }
         | What::ChecksFailed { .. }

@@ -153,8 +153,12 @@ impl Command for Create {
         let mut draft = Draft::new(call, seen);
         let mut locals: BTreeMap<&str, ItemId> = BTreeMap::new();
         let mut items = Vec::with_capacity(self.items.len());
-        for new in &self.items {
-            let made = make(&mut draft, project, new, &locals);
+        for (index, new) in self.items.iter().enumerate() {
+            // Of one item alone its fields say enough; of those that may fail alone, each is told at its place.
+            let among = |error: Error| {
+                if self.atomic && self.items.len() > 1 { error.within(&format!("items[{index}]")) } else { error }
+            };
+            let made = make(&mut draft, project, new, &locals).map_err(among);
             if let (Ok(id), Some(local)) = (&made, &new.local)
                 && locals.insert(local, *id).is_some()
             {
@@ -233,14 +237,15 @@ impl Create {
         }
         let mut made: Vec<Edge> = Vec::with_capacity(self.edges.len());
         for (index, new) in self.edges.iter().enumerate() {
+            let field = format!("edges[{index}]");
             let end = |end: &End, name: &str| {
-                end_of(draft, end, locals).map_err(|error| error.at(format!("deps[{index}].{name}")))
+                end_of(draft, end, locals).map_err(|error| error.at(format!("{field}.{name}")))
             };
             let (from, to) = (end(&new.from, "from")?, end(&new.to, "to")?);
             let edge = check_edge(draft, &mut rings, from, to, new.kind, new.unblock_at, new.inverse)
-                .map_err(|error| Error { message: format!("deps[{index}]: {}", error.message), ..error })?;
+                .map_err(|error| error.at(field.clone()))?;
             if made.iter().any(|known| known.kind == edge.kind && known.from == edge.from && known.to == edge.to) {
-                return Err(Error::conflict(Reason::Duplicate, format!("deps[{index}]: the same edge twice")));
+                return Err(Error::conflict(Reason::Duplicate, "the same edge twice").at(field));
             }
             draft.add_edge(&edge, None);
             made.push(edge);

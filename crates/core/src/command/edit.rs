@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::place::{check_lists, check_parent, receive};
+use super::place::{check_lists, check_parent, once, receive};
 use super::{check_batch, check_version, guard, keep_lease};
 use crate::access::{Needs, Profile, Reach};
 use crate::engine::{Call, Command, Decision, Draft};
@@ -108,6 +108,12 @@ impl Patch {
         }
     }
 
+    /// Whether it changes nothing but the flag for a person's attention.
+    fn flags_alone(&self) -> bool {
+        let Self { item, expected_version, fence, attention, .. } = self.clone();
+        *self == Self { expected_version, fence, attention, ..Self::of(item) }
+    }
+
     fn apply(&self, item: &mut Item) {
         self.description.apply(&mut item.description);
         self.intent.apply(&mut item.intent);
@@ -123,12 +129,12 @@ impl Patch {
         set(&mut item.title, self.title.as_ref());
         set(&mut item.summary, self.summary.as_ref());
         set(&mut item.priority, self.priority.as_ref());
-        set(&mut item.tags, self.tags.as_ref());
-        set(&mut item.traits, self.traits.as_ref());
+        set(&mut item.tags, self.tags.as_deref().map(once).as_ref());
+        set(&mut item.traits, self.traits.as_deref().map(once).as_ref());
         set(&mut item.requires_verification, self.requires_verification.as_ref());
-        set(&mut item.touches, self.touches.as_ref());
-        set(&mut item.needs, self.needs.as_ref());
-        set(&mut item.required_capabilities, self.required_capabilities.as_ref());
+        set(&mut item.touches, self.touches.as_deref().map(once).as_ref());
+        set(&mut item.needs, self.needs.as_deref().map(once).as_ref());
+        set(&mut item.required_capabilities, self.required_capabilities.as_deref().map(once).as_ref());
     }
 }
 
@@ -183,8 +189,8 @@ impl Command for Edit {
         let mut draft = Draft::new(call, seen);
         let mut waits = None;
         let mut items = Vec::with_capacity(self.patches.len());
-        for patch in &self.patches {
-            let edited = edit(&mut draft, &mut waits, patch);
+        for (index, patch) in self.patches.iter().enumerate() {
+            let edited = self.check_once(seen, index).and_then(|()| edit(&mut draft, &mut waits, patch));
             if let (Err(error), true) = (&edited, self.atomic) {
                 return Err(error.clone());
             }
@@ -195,6 +201,20 @@ impl Command for Edit {
 }
 
 impl Edit {
+    /// Refuses the same change of one item a second time, however the item is spelled: what is all or nothing is counted.
+    fn check_once(&self, seen: &Slice, index: usize) -> Result<(), Error> {
+        let (before, after) = self.patches.split_at(index);
+        let Some(patch) = after.first().filter(|_| self.atomic && !before.is_empty()) else { return Ok(()) };
+        let id = seen.resolve(&patch.item)?.id;
+        let same = |known: &Patch| Patch { item: patch.item.clone(), ..known.clone() } == *patch;
+        let is_it = |known: &&Patch| seen.resolve(&known.item).is_ok_and(|item| item.id == id);
+        if before.iter().filter(is_it).any(same) {
+            let message = format!("items[{index}] is named twice");
+            return Err(Error::validation(Reason::Duplicate, message).at(format!("items[{index}]")));
+        }
+        Ok(())
+    }
+
     /// Whether anything moves in the tree.
     fn moves(&self) -> bool {
         self.patches.iter().any(|patch| patch.parent != Change::Keep)
@@ -205,7 +225,11 @@ fn edit(draft: &mut Draft<'_>, waits: &mut Option<Waits>, patch: &Patch) -> Resu
     let id = draft.seen.resolve(&patch.item)?.id;
     let before = draft.expect(id)?.clone();
     check_version(&before, patch.expected_version)?;
-    guard(draft, &before, None, patch.fence)?;
+    // Whoever may see an item may flag it, and say that somebody has looked, whoever is at work on it; a stale fence still says
+    // that the caller is mistaken.
+    if patch.fence.is_some() || !patch.flags_alone() {
+        guard(draft, &before, None, patch.fence)?;
+    }
     let length = |list: Option<usize>| list.unwrap_or(0);
     check_lists(&[
         ("tags", length(patch.tags.as_ref().map(Vec::len))),

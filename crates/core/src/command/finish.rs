@@ -12,9 +12,9 @@ use super::verify::{Proof, take_proofs};
 use crate::access::{Needs, Profile, Reach};
 use crate::contract::{Verdict, verdict};
 use crate::engine::{Call, Command, Decision, Draft};
-use crate::error::{Error, Reason, Refusal};
+use crate::error::{Error, Gate, Reason, Refusal};
 use crate::model::{
-    Authority, CommentId, EntryId, Fence, ItemId, ItemRef, LinkId, Role, Run, Text, Trigger, VerificationKind,
+    Authority, CommentId, EntryId, Fence, Item, ItemId, ItemRef, LinkId, Role, Run, Text, Trigger, VerificationKind,
 };
 use crate::store::{Around, ChangeSet, KnowledgeReach, ProjectRef, Scope, Slice};
 use crate::workflow::Target;
@@ -108,14 +108,11 @@ impl Command for Finish {
         let item = seen.resolve(&self.item)?;
         let id = item.id;
         guard(&draft, item, None, self.fence)?;
-        // Who tries again what has worked must not approve its own review.
-        if self.target.is_none() && item.role != Role::Work && item.role.is_open() {
-            let message = if item.role == Role::Review {
-                "the item is in review: say where it goes from there (--to complete, or `to` in a request, closes it)"
-            } else {
-                "the item is not in work: begin it before finishing it"
-            };
-            return Err(Error { contended_item: Some(id), ..Error::conflict(Reason::NotReady, message) });
+        let astray = self.astray(item);
+        if let Some(refusal) = astray.as_ref().filter(|_| !self.preview) {
+            let message = format!("{}: {}", refusal.message, refusal.remedy);
+            let error = Error::conflict(Reason::NotReady, message).at("to");
+            return Err(Error { contended_item: Some(id), ..error });
         }
         if !self.proofs.is_empty() {
             take_proofs(&mut draft, id, &self.proofs, Authority::Agent)?;
@@ -125,14 +122,17 @@ impl Command for Finish {
         let (comment, links) = add(&mut draft, id, self.comment.as_ref(), &self.links)?;
         let target = self.target.clone().unwrap_or(Target::Trigger(Trigger::Start));
         let request = MoveRequest { fence: self.fence, ..MoveRequest::of(ItemRef::Id(id), target) };
-        let (mut moved, blockers) = match advance(&mut draft, id, &request)? {
-            MoveResult::Applied(applied) => (Some(applied), Vec::new()),
-            MoveResult::Refused(refused) if self.preview && !refused.error.refusals.is_empty() => {
-                (None, refused.error.refusals)
-            }
-            MoveResult::Refused(refused) => return Err(self.refused(refused.error)),
+        let (mut moved, blockers) = match astray {
+            Some(refusal) => (None, vec![refusal]),
+            None => match advance(&mut draft, id, &request)? {
+                MoveResult::Applied(applied) => (Some(applied), Vec::new()),
+                MoveResult::Refused(refused) if self.preview && !refused.error.refusals.is_empty() => {
+                    (None, refused.error.refusals)
+                }
+                MoveResult::Refused(refused) => return Err(self.refused(refused.error)),
+            },
         };
-        let handed_in = self.hand_in(&mut draft, id)?.map(Box::new);
+        let handed_in = if blockers.is_empty() { self.hand_in(&mut draft, id)?.map(Box::new) } else { None };
         if draft.expect(id)?.role == Role::Review {
             give_back(&mut draft, id)?;
         }
@@ -157,6 +157,16 @@ impl Command for Finish {
 }
 
 impl Finish {
+    /// Why it cannot be told where the item goes, where nobody said. Who tries again what has worked must not approve its own review.
+    fn astray(&self, item: &Item) -> Option<Refusal> {
+        let (message, remedy) = match item.role {
+            Role::Review => ("the item is in review", "say where it goes from there"),
+            Role::Queue | Role::Blocked => ("the item is not in work", "begin it before finishing it"),
+            Role::Work | Role::Terminal => return None,
+        };
+        self.target.is_none().then(|| Refusal::new(Gate::Transition, message, remedy))
+    }
+
     /// Hands in what has come to review with checks on it, as by `Submit`: nobody need come back to close it. Whoever says where the
     /// work goes moves it there, and no more.
     fn hand_in(&self, draft: &mut Draft<'_>, id: ItemId) -> Result<Option<Pending>, Error> {

@@ -74,7 +74,7 @@ impl Command for ImportMarkdown {
     fn decide(&self, call: &Call, seen: &Slice) -> Result<Decision<MarkdownImported>, Error> {
         let outline = markdown::outline(&self.markdown);
         let create = self.create(&outline, seen)?;
-        match create.decide(call, seen)? {
+        match create.decide(call, seen).map_err(without_place)? {
             Decision::Look(scope) => Ok(Decision::Look(scope)),
             Decision::Done(changes, created) => {
                 let items = self.tell(&outline.entries, created)?;
@@ -83,6 +83,14 @@ impl Command for ImportMarkdown {
             }
         }
     }
+}
+
+/// The same error without the place of an item: the caller wrote lines, and the field is one that is said of all of them.
+fn without_place(error: Error) -> Error {
+    let field = error.field.as_deref().and_then(|field| field.strip_prefix("items["));
+    let rest = field.and_then(|field| field.split_once(']')).map(|(_, rest)| rest.trim_start_matches('.').to_owned());
+    let field = rest.filter(|rest| !rest.is_empty()).or_else(|| error.field.clone());
+    Error { field, ..error }
 }
 
 impl ImportMarkdown {
@@ -136,6 +144,7 @@ impl ImportMarkdown {
                 },
                 description,
                 role: entry.done.then_some(Role::Terminal),
+                done_before: entry.done,
                 status: self.status.clone().filter(|_| !entry.done),
                 ..NewItem::titled(title)
             }),

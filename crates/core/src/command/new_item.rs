@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::brief::{BriefText, write_brief};
 use super::checks::{self, NewCheck};
-use super::place::{check_lists, check_parent, empty_summary, receive};
+use super::place::{check_lists, check_parent, empty_summary, once, receive};
 use super::verify::authority_of;
 use crate::contract::{Stage, unproved};
 use crate::engine::{Call, Draft};
@@ -15,6 +15,7 @@ use crate::model::{
     Brief, Check, Complexity, Derived, Fence, Item, ItemId, ItemRef, Name, Outcome, Priority, Project, ProjectId, Role,
     Summary, Tag, Text, Timestamp, Title,
 };
+use crate::query::known_among;
 use crate::workflow::Status;
 
 /// What a new item lies beneath.
@@ -62,6 +63,9 @@ pub struct NewItem {
     /// What must be shown before it counts as done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<NewCheck>,
+    /// Whether it was done before it was written down here: what a list has ticked off went no path of any workflow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub done_before: bool,
 }
 
 impl NewItem {
@@ -94,6 +98,7 @@ impl NewItem {
             required_capabilities: Vec::new(),
             brief: None,
             checks: Vec::new(),
+            done_before: false,
         }
     }
 
@@ -117,8 +122,8 @@ impl NewItem {
             priority: self.priority,
             complexity: self.complexity,
             item_type: self.item_type.clone(),
-            tags: self.tags.clone(),
-            traits: self.traits.clone(),
+            tags: once(&self.tags),
+            traits: once(&self.traits),
             metadata: self.metadata.clone(),
             properties: self.properties.clone(),
             requires_verification: self.requires_verification,
@@ -126,9 +131,9 @@ impl NewItem {
             due_at: self.due_at,
             estimate_minutes: self.estimate_minutes,
             position: self.position,
-            touches: self.touches.clone(),
-            needs: self.needs.clone(),
-            required_capabilities: self.required_capabilities.clone(),
+            touches: once(&self.touches),
+            needs: once(&self.needs),
+            required_capabilities: once(&self.required_capabilities),
             claim: None,
             fence: Fence::default(),
             version: 1,
@@ -161,6 +166,7 @@ pub(super) fn make(
     };
     let depth = check_parent(draft, project, parent)?;
     let status = initial_status(project, new)?;
+    check_path(project, status, new)?;
     // Everything that may be refused comes before anything is made.
     let revised = new.brief.as_ref().map(|brief| brief.revise(None, true)).transpose();
     let brief = revised.map_err(|error| error.within("brief"))?;
@@ -193,6 +199,19 @@ fn new_checks(call: &Call, new: &[NewCheck], brief: Option<&Brief>) -> Result<Ve
     Ok(checks)
 }
 
+/// Refuses to make an item where only work is brought that somebody has looked at.
+fn check_path(project: &Project, status: &Status, new: &NewItem) -> Result<(), Error> {
+    let reviewed = match (status.role, status.outcome) {
+        (Role::Review, _) | (Role::Terminal, Some(Outcome::Success)) => true,
+        (Role::Terminal | Role::Queue | Role::Work | Role::Blocked, _) => false,
+    };
+    if project.workflow.require_review && reviewed && !new.done_before {
+        let message = format!("an item is not made {}: it comes there by way of work and review", status.name);
+        return Err(Error::validation(Reason::BadValue, message).at("status"));
+    }
+    Ok(())
+}
+
 /// Refuses to make an item where its own criteria would not have let it go.
 fn check_shown(project: &Project, status: &Status, brief: &Brief) -> Result<(), Error> {
     let stage = match (status.role, status.outcome) {
@@ -223,7 +242,11 @@ fn initial_status<'p>(project: &'p Project, new: &NewItem) -> Result<&'p Status,
             format!("an item stands in {} only while a question on it is open: make it, then ask", parked.name);
         return Err(Error::validation(Reason::BadValue, message).at("status"));
     }
-    found.ok_or_else(|| Error::validation(Reason::UnknownValue, "this workflow has no such status").at("status"))
+    found.ok_or_else(|| {
+        let known: Vec<&Name> = workflow.statuses.iter().map(|status| &status.name).collect();
+        let slip = new.status.as_ref().and_then(|named| known_among("status", named, &known).err());
+        slip.unwrap_or_else(|| Error::validation(Reason::UnknownValue, "this workflow has no such status").at("status"))
+    })
 }
 
 /// The item of this call that has a local name.

@@ -20,6 +20,17 @@ pub(super) fn check_lists(lists: &[(&str, usize)]) -> Result<(), Error> {
     }
 }
 
+/// A list as it is kept: what is said twice is meant once.
+pub(super) fn once<T: Clone + PartialEq>(list: &[T]) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::with_capacity(list.len());
+    for one in list {
+        if !kept.contains(one) {
+            kept.push(one.clone());
+        }
+    }
+    kept
+}
+
 /// The depth beneath a parent, if the workflow allows it.
 pub(super) fn check_parent(draft: &Draft<'_>, project: &Project, parent: Option<ItemId>) -> Result<u8, Error> {
     let Some(parent) = parent else { return Ok(0) };

@@ -99,7 +99,16 @@ pub(super) fn take_proofs(
         }
         let criterion = find(&mut brief, proof.criterion).ok_or_else(|| no_criterion(proof.criterion).at(field))?;
         if authority < Authority::Human && criterion.verifier == Authority::Human {
-            return Err(not_yours(id, criterion));
+            return Err(not_yours(
+                id,
+                criterion,
+                "is for a person to sign off",
+                "ask a person, or flag the item for attention",
+            ));
+        }
+        if authority < Authority::Check && criterion.verifier == Authority::Check {
+            let remedy = "have the check that proves it run, add one where there is none, or have a person sign it off";
+            return Err(not_yours(id, criterion, "is for a check to show", remedy));
         }
         if proof.note.as_ref().is_some_and(|note| note.as_str().len() > limits::SUMMARY_BYTES) {
             let message = format!("a note must be at most {} bytes", limits::SUMMARY_BYTES);
@@ -143,10 +152,9 @@ pub(super) fn check_authority(call: &Call, authority: Authority) -> Result<(), E
     }
 }
 
-fn not_yours(item: ItemId, criterion: &Criterion) -> Error {
-    let message = format!("{} \"{}\" is for a person to sign off", criterion.id, echo(criterion.text.as_str()));
+fn not_yours(item: ItemId, criterion: &Criterion, whose: &str, remedy: &str) -> Error {
+    let message = format!("{} \"{}\" {whose}", criterion.id, echo(criterion.text.as_str()));
     let unproved = vec![UnprovedCriterion::of(criterion)];
-    let remedy = "ask a person, or flag the item for attention";
     let refusal = Refusal { unproved, reason: Some(Reason::NotYours), ..Refusal::new(Gate::Criteria, message, remedy) };
     Error { contended_item: Some(item), ..Error::blocked("verification refused", vec![refusal]) }
 }

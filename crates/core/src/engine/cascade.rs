@@ -9,8 +9,8 @@ use super::difference::label_after;
 use crate::error::{Error, Reason, Refusal};
 use crate::gates::{Attempt, Caller, evaluate, evaluate_forced, renew, wants_running};
 use crate::limits;
-use crate::model::{Attribution, EdgeKind, Item, ItemId, Name, Role, Trigger, Verb};
-use crate::workflow::{Lifecycle, Move, Status, Target};
+use crate::model::{Attribution, EdgeKind, Fence, Item, ItemId, Name, Role, Trigger, Verb};
+use crate::workflow::{Lifecycle, Move, ReviewPhase, Status, Target, Workflow};
 
 /// A move that the engine made, or could not make, because a relative moved.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -163,6 +163,9 @@ fn step(
     }
     waiting.watch(draft, id);
     apply(draft, &item, found.to, found.trigger);
+    if ends_claim(&project.workflow, &item, found.to) {
+        draft.set_claim(id, None, false);
+    }
     let renewed = draft
         .item(id)
         .zip(attempt.caller.as_ref())
@@ -182,6 +185,14 @@ fn step(
         unblocked: Vec::new(),
     };
     Ok(Ok((item, moved)))
+}
+
+/// Whether a move gives back what was held: in review it is for somebody else to say what becomes of it, and a claim would keep
+/// them out. Where review is a phase of the work itself, which schemas ask for, whoever does it goes on; where claims keep nobody
+/// out, they stay and say whose it is.
+fn ends_claim(workflow: &Workflow, item: &Item, to: &Status) -> bool {
+    let enters = to.role == Role::Review && item.role != Role::Review;
+    enters && workflow.claims.guarded && workflow.review_phase == ReviewPhase::Always && item.claim.is_some()
 }
 
 /// Gives the whole unit up, nothing written, where it lacks nothing but checks that the engine can have run: it does, and
@@ -250,10 +261,14 @@ fn climb_closed(
 ) -> Result<(), Error> {
     for _ in 0..limits::DEPTH {
         let Some(parent) = next.and_then(|id| draft.item(id)).cloned() else { return Ok(()) };
-        if !parent.role.is_open()
-            || draft.has_open_child(parent.id)
-            || !lifecycle(draft, &parent)?.closes_with_children()
-        {
+        if !parent.role.is_open() || draft.has_open_child(parent.id) {
+            return Ok(());
+        }
+        let lifecycle = lifecycle(draft, &parent)?;
+        if !lifecycle.closes_with_children() {
+            if lifecycle != Lifecycle::Permanent {
+                hand_back(draft, &parent);
+            }
             return Ok(());
         }
         let project = draft.project_of(&parent)?;
@@ -283,6 +298,7 @@ fn climb_closed(
             }
             Ok(_) | Err(_) => {
                 cascades.push(reported(false, None, refusals));
+                hand_back(draft, &parent);
                 return Ok(());
             }
         }
@@ -291,7 +307,17 @@ fn climb_closed(
     Ok(())
 }
 
-/// Brings parents that stand at `from` to work: from the queue when a child starts, from closed when one is reopened.
+/// Leaves a parent that its children brought into work, and that stays open without them, to whoever takes it up: what is left
+/// of it is nobody's. That it changes hands is what tells it from work that somebody does without a claim.
+fn hand_back(draft: &mut Draft<'_>, parent: &Item) {
+    if parent.role == Role::Work && parent.claim.is_none() && parent.fence == Fence(0) {
+        draft.set_claim(parent.id, None, true);
+        draft.record(Verb::Released, parent.id, None, Map::new());
+    }
+}
+
+/// Brings parents that stand at `from` to work: from the queue when a child starts, from closed when one is reopened. One that
+/// is not to be handed out, because nobody has said yet what is to be done, stays where it is.
 fn climb_open(
     draft: &mut Draft<'_>,
     mut next: Option<ItemId>,
@@ -310,6 +336,9 @@ fn climb_open(
             return Ok(());
         }
         let project = draft.project_of(&parent)?;
+        if from == Role::Queue && project.workflow.status(&parent.status).is_some_and(|status| !status.claimable) {
+            return Ok(());
+        }
         let Some(to) = project.workflow.first_of(Role::Work) else { return Ok(()) };
         waiting.watch(draft, parent.id);
         apply(draft, &parent, to, Trigger::Cascade);
@@ -349,6 +378,7 @@ fn record(
 ) {
     extra.insert("trigger".to_owned(), Value::from(trigger.as_str()));
     extra.insert("fromRole".to_owned(), Value::from(before.role.as_str()));
+    extra.insert("fromStatus".to_owned(), Value::from(before.status.as_str()));
     if let Some(after) = draft.item(before.id) {
         extra.insert("toRole".to_owned(), Value::from(after.role.as_str()));
     }

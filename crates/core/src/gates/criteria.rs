@@ -48,10 +48,13 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
         })
         .collect();
     let message = format!("acceptance criteria not shown: {}", named.join(", "));
-    let remedy = if missing.iter().any(|criterion| criterion.verifier == Authority::Human) {
-        "verify the agent's criteria, and have a person sign off theirs"
-    } else {
-        "verify each of them with evidence"
+    let has = |verifier| missing.iter().any(|criterion| criterion.verifier == verifier);
+    let remedy = match (has(Authority::Check), has(Authority::Human)) {
+        (false, false) => "verify each of them with evidence",
+        (false, true) => "verify the agent's criteria, and have a person sign off theirs",
+        (true, _) => {
+            "verify the agent's criteria, have checks that prove theirs run, and have a person sign off the rest, those without a check too"
+        }
     };
     Some(Refusal { unproved: missing, ..Refusal::new(Gate::Criteria, message, remedy) })
 }

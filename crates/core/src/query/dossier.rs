@@ -350,10 +350,28 @@ impl From<&Event> for Activity {
 /// What an event did, by names of fields and statuses alone: no text that anybody wrote.
 fn in_a_few_words(event: &Event) -> String {
     let word = |pointer: &str| event.data.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default();
-    if event.verb == crate::model::Verb::Moved {
-        return format!("{} to {}", word("/fromRole"), word("/set/status"));
+    if event.verb == Verb::Moved {
+        let (from, to) = (word("/fromStatus"), word("/set/status"));
+        // Moves from before did not say which status they left.
+        return if from.is_empty() { format!("to {to}") } else { format!("{from} to {to}") };
+    }
+    if event.verb == Verb::Verified {
+        return found(&event.data);
     }
     let Some(set) = event.data.get("set").and_then(serde_json::Value::as_object) else { return String::new() };
-    let told = set.keys().map(String::as_str).filter(|field| !matches!(*field, "version" | "modifiedAt" | "fence"));
+    // A lease that was kept by what was done is no part of it.
+    let kept = |field: &str| field == "claim" && !matches!(event.verb, Verb::Claimed | Verb::Released);
+    let told = set
+        .keys()
+        .map(String::as_str)
+        .filter(|field| !matches!(*field, "version" | "modifiedAt" | "fence") && !kept(field));
     told.collect::<Vec<_>>().join(", ")
+}
+
+/// Which criteria evidence was about.
+fn found(data: &serde_json::Value) -> String {
+    let criteria = data.get("criteria").and_then(serde_json::Value::as_array);
+    let ids =
+        criteria.into_iter().flatten().filter_map(|criterion| criterion.get("id").and_then(serde_json::Value::as_str));
+    ids.collect::<Vec<_>>().join(", ")
 }

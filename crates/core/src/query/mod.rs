@@ -59,6 +59,7 @@ pub use runs::{LogPage, RunPage};
 pub use select::thought_of;
 pub use sessions::{SessionPage, SessionQuery, SessionView};
 pub use standing::{Prospect, Standing};
+pub(crate) use statuses::known_among;
 pub(crate) use wait::WaitingRoom;
 pub use watch::{Watch, Watched, Woken};
 pub use why::{Why, WhyPage};
@@ -85,6 +86,14 @@ impl Engine {
 
     /// Items that match a filter, without a cursor: for a list in pages see [`Engine::list`].
     pub async fn find(&self, filter: &Filter) -> Result<Found, Error> {
+        if !filter.words.is_empty() && filter.project == ProjectRef::Any {
+            // Whoever looks for words everywhere looks for what there is to do, not into what was put away.
+            return Box::pin(self.among_living(&filter.project).await?.find_all(filter)).await;
+        }
+        self.find_all(filter).await
+    }
+
+    async fn find_all(&self, filter: &Filter) -> Result<Found, Error> {
         let found = self.find_any(filter).await?;
         // A count, and what lies past the end of a list, say nothing of whether there is such a status.
         if found.items.is_empty() && filter.limit > 0 && filter.offset == 0 {

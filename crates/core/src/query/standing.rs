@@ -65,6 +65,7 @@ impl Engine {
                 What::Closed
                 | What::Blocked
                 | What::NotClaimable { .. }
+                | What::UnderWay
                 | What::SupersededBy { .. }
                 | What::DuplicateOf { .. }
                 | What::Claimed { .. }

@@ -13,7 +13,19 @@ impl Engine {
         let Some(named) = &filter.status else { return Ok(()) };
         let seen = self.view(&asked(&filter.project)).await?;
         let statuses = seen.projects.values().flat_map(|project| &project.workflow.statuses);
-        known_among(named, &statuses.map(|status| &status.name).collect::<Vec<_>>())
+        known_among("status", named, &statuses.map(|status| &status.name).collect::<Vec<_>>())
+    }
+
+    /// Refuses to wait for statuses that none of the projects in question has: nothing would ever come to stand in them.
+    pub(super) async fn check_awaited(&self, project: &ProjectRef, named: &[Name]) -> Result<(), Error> {
+        if named.is_empty() {
+            return Ok(());
+        }
+        let seen = self.view(&asked(project)).await?;
+        let statuses = seen.projects.values().flat_map(|project| &project.workflow.statuses);
+        let known: Vec<&Name> = statuses.map(|status| &status.name).collect();
+        let each = named.iter().enumerate();
+        each.map(|(index, named)| known_among(&format!("statuses[{index}]"), named, &known)).collect()
     }
 }
 
@@ -22,7 +34,8 @@ fn asked(project: &ProjectRef) -> Scope {
     Scope { project: project.clone(), every_project: *project == ProjectRef::Any, ..Scope::default() }
 }
 
-fn known_among(named: &Name, known: &[&Name]) -> Result<(), Error> {
+/// Refuses a name that is none of these, by the field that it was said in.
+pub(crate) fn known_among(field: &str, named: &Name, known: &[&Name]) -> Result<(), Error> {
     let mut words: Vec<&str> = Vec::new();
     for name in known {
         if !words.contains(&name.as_str()) {
@@ -34,8 +47,8 @@ fn known_among(named: &Name, known: &[&Name]) -> Result<(), Error> {
         return Ok(());
     }
     let meant = nearest(named.as_str(), &words).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
-    let message = format!("status must be one of {}, not \"{}\"{meant}", words.join(", "), echo(named.as_str()));
-    Err(Error::validation(Reason::UnknownValue, message).at("status"))
+    let message = format!("{field} must be one of {}, not \"{}\"{meant}", words.join(", "), echo(named.as_str()));
+    Err(Error::validation(Reason::UnknownValue, message).at(field))
 }
 
 #[cfg(test)]
@@ -56,7 +69,7 @@ mod tests {
         let workflows = [Workflow::standard(), Workflow::execution()];
         let known: Vec<&Name> =
             workflows.iter().flat_map(|workflow| &workflow.statuses).map(|status| &status.name).collect();
-        let asked = |word: &str| known_among(&Name::parse(word).expect("a name"), &known);
+        let asked = |word: &str| known_among("status", &Name::parse(word).expect("a name"), &known);
         for word in ["braindump", "needs_review", "done"] {
             assert_eq!(asked(word), Ok(()), "{word}");
         }
@@ -65,6 +78,6 @@ mod tests {
         assert!(error.message.ends_with("not \"in-progres\"; did you mean \"in_progress\"?"), "{}", error.message);
         assert_eq!(error.message.matches("in_progress").count(), 2, "each is named once: {}", error.message);
         assert!(!asked("colour").expect_err("none like it").message.contains("did you mean"));
-        assert_eq!(known_among(&Name::parse("x").expect("a name"), &[]), Ok(()));
+        assert_eq!(known_among("status", &Name::parse("x").expect("a name"), &[]), Ok(()));
     }
 }

@@ -101,6 +101,7 @@ impl Engine {
         F: Future<Output = ()> + Send,
     {
         let since: Option<Place> = cursor.map(|cursor| open(&("watch", watch), cursor)).transpose()?;
+        self.check_awaited(&watch.project, &watch.statuses).await?;
         // Read before anything is looked at, so that what is committed after is seen as a change.
         let mut head = self.head().await?;
         if let Some(Place(after, ..)) = since.filter(|place| place.0 > head) {

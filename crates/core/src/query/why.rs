@@ -130,6 +130,7 @@ pub(super) fn out_of_sight(item: &Item, shown: &[Obstacle]) -> Option<Obstacle> 
         What::Closed
         | What::Blocked
         | What::NotClaimable { .. }
+        | What::UnderWay
         | What::Claimed { .. }
         | What::CollidesWith { .. }
         | What::OutOfSight { .. }

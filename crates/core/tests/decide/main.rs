@@ -9,6 +9,7 @@ mod criteria;
 mod evidence;
 mod fences;
 mod graph;
+mod handed_back;
 mod handing_in;
 mod holders;
 mod items;

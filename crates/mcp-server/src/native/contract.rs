@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::checks::{ACTS, About};
 use super::common::{Writer, must_allow, need_item, project_of_item, say_one};
-use super::item_args::{brief, own_fence, proofs, version};
+use super::item_args::{brief, of_proofs, own_fence, proofs, version};
 use super::schema::{self, Effect, flag, object, objects, text, text_of, whole};
 use super::split::Split;
 use super::view;
@@ -99,7 +99,7 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
             let authority = Authority::Agent;
             let verify = Verify { project, item, proofs: proofs(&mut fields)?, authority, fence };
             fields.end()?;
-            let verified = engine.run(writer.call(session), verify).await?;
+            let verified = engine.run(writer.call(session), verify).await.map_err(of_proofs)?;
             split.say("version", verified.version);
             split.say("verdict", view::standing(&verified.verdict));
         }

@@ -168,6 +168,14 @@ pub(super) fn proofs(fields: &mut Fields) -> Result<Vec<Proof>, Error> {
     list.into_iter().enumerate().map(read).collect()
 }
 
+/// The same error, with the names that evidence has here.
+pub(super) fn of_proofs(error: Error) -> Error {
+    let field = error.field.as_deref().and_then(|field| field.strip_prefix("criteria["));
+    let Some((index, rest)) = field.and_then(|field| field.split_once(']')) else { return error };
+    let field = format!("verify[{index}]{}", if rest.is_empty() { ".id" } else { rest });
+    Error { field: Some(field), ..error }
+}
+
 /// What was learned, under `learned`.
 pub(super) fn learnings(fields: &mut Fields) -> Result<Vec<Learning>, Error> {
     let list = fields.list("learned")?.unwrap_or_default();

@@ -39,8 +39,16 @@ struct Plan {
     items: Vec<NewItem>,
     edges: Vec<NewEdge>,
     notes: Vec<NewNote>,
-    /// Ends of edges that were written before all names were known.
-    held_up: Vec<(String, String)>,
+    /// Ends of edges that were written before all names were known, and where.
+    held_up: Vec<(String, String, String)>,
+    paths: Paths,
+}
+
+/// Where in the call items and edges are written, in the order in which they are made.
+#[derive(Default)]
+struct Paths {
+    items: Vec<String>,
+    edges: Vec<String>,
 }
 
 pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Answer, Error> {
@@ -51,16 +59,16 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     if fields.has("markdown") {
         return super::markdown::import(session, &writer, project, fields, dry).await;
     }
-    let command = read(&mut fields, project)?;
+    let (command, paths) = read(&mut fields, project)?;
     let created = if dry {
-        session.engine().rehearse(writer.call(session), &command).await?
+        session.engine().rehearse(writer.call(session), &command).await
     } else {
-        session.engine().run(writer.call(session), command).await?
+        session.engine().run(writer.call(session), command).await
     };
-    Ok(answer(&created, dry))
+    Ok(answer(&created.map_err(|error| placed(error, &paths))?, dry))
 }
 
-fn read(fields: &mut Fields, project: ProjectRef) -> Result<Create, Error> {
+fn read(fields: &mut Fields, project: ProjectRef) -> Result<(Create, Paths), Error> {
     let entries = fields.list("items")?.ok_or_else(|| fields.missing("items"))?;
     check_batch("items", entries.len())?;
     let parent = fields.parsed("parent", str::parse::<ItemRef>)?.map(Parent::Existing);
@@ -70,27 +78,49 @@ fn read(fields: &mut Fields, project: ProjectRef) -> Result<Create, Error> {
         plan.take(&format!("items[{index}]"), entry, parent.clone(), 0)?;
     }
     // Only now are all names known.
-    for (from, to) in std::mem::take(&mut plan.held_up) {
+    for (path, from, to) in std::mem::take(&mut plan.held_up) {
         let edge = NewEdge {
-            from: plan.end("blockedBy", &from)?,
+            from: plan.end(&path, &from)?,
             to: End::Local(to),
             kind: EdgeKind::Blocks,
             unblock_at: None,
             inverse: false,
         };
         plan.edges.push(edge);
+        plan.paths.edges.push(path);
     }
     for (index, entry) in fields.list("edges")?.unwrap_or_default().into_iter().enumerate() {
-        let edge = plan.edge(&format!("edges[{index}]"), entry)?;
+        let path = format!("edges[{index}]");
+        let edge = plan.edge(&path, entry)?;
         plan.edges.push(edge);
+        plan.paths.edges.push(path);
     }
     for item in &mut plan.items {
         item.status = item.status.take().or_else(|| status.clone());
     }
     let blank_notes = fields.flag("blankNotes")?.unwrap_or(false);
-    let Plan { items, edges, notes, .. } = plan;
+    let Plan { items, edges, notes, paths, .. } = plan;
     check_batch("items", items.len())?;
-    Ok(Create { project, items, edges, notes, blank_notes, room_below: false, atomic: true })
+    Ok((Create { project, items, edges, notes, blank_notes, room_below: false, atomic: true }, paths))
+}
+
+/// The same error, with the places that items and edges have in the call: here what lies beneath an item is written in it.
+fn placed(mut error: Error, paths: &Paths) -> Error {
+    let Some(field) = error.field.take() else { return error };
+    let field = field.replace("parentId", "parent");
+    // Of one item alone the engine tells the fields without a place.
+    let head = field.split(['.', '[']).next().unwrap_or(&field);
+    if let [only] = paths.items.as_slice()
+        && NEW.contains(&head)
+    {
+        return Error { field: Some(format!("{only}.{field}")), ..error };
+    }
+    let of = |list: &str, places: &[String]| {
+        let (index, rest) = field.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
+        Some(format!("{}{rest}", places.get(index.parse::<usize>().ok()?)?))
+    };
+    let place = of("items", &paths.items).or_else(|| of("edges", &paths.edges));
+    Error { field: Some(place.unwrap_or(field)), ..error }
 }
 
 impl Plan {
@@ -117,9 +147,12 @@ impl Plan {
         };
         item.local = Some(local.clone());
         self.items.push(item);
+        self.paths.items.push(path.to_owned());
         check_batch("items", self.items.len())?;
-        for blocker in fields.texts("blockedBy", |text| Ok(text.to_owned()))?.unwrap_or_default() {
-            self.held_up.push((blocker, local.clone()));
+        for (index, blocker) in
+            fields.texts("blockedBy", |text| Ok(text.to_owned()))?.unwrap_or_default().into_iter().enumerate()
+        {
+            self.held_up.push((format!("{path}.blockedBy[{index}]"), blocker, local.clone()));
         }
         for (index, note) in fields.list("notes")?.unwrap_or_default().into_iter().enumerate() {
             let mut note = Fields::inside(&format!("{path}.notes[{index}]"), note, NOTE)?;

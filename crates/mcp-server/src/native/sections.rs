@@ -205,6 +205,10 @@ fn obstacle_value(obstacle: &Obstacle, names: &Names) -> Value {
             say("status", json!(status));
             obstacle.remedy.as_str()
         }
+        What::UnderWay => {
+            say("reason", json!("under-way"));
+            obstacle.remedy.as_str()
+        }
         What::WaitsFor(blocker) => {
             say("reason", json!("waits-for"));
             say("item", json!(names.get(blocker.item)));
@@ -265,6 +269,7 @@ pub(super) fn items_of(obstacles: &[Obstacle]) -> Vec<docket_core::model::ItemId
         What::Closed
         | What::Blocked
         | What::NotClaimable { .. }
+        | What::UnderWay
         | What::Claimed { .. }
         | What::OutOfSight { .. }
         | What::ChecksFailed { .. }

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::checks;
 use super::common::{Writer, need_item, project, project_of_item};
 use super::error::{items_in, refusals};
-use super::item_args::{learnings, links, names as read_names, number, own_fence, proofs, tags};
+use super::item_args::{learnings, links, names as read_names, number, of_proofs, own_fence, proofs, tags};
 use super::learn;
 use super::moved;
 use super::names::Names;
@@ -387,7 +387,7 @@ async fn finish(session: &Session, mut fields: Fields) -> Result<Answer, Error> 
     };
     let finish = || session.engine().run(writer.call(session), command.clone());
     let finished = session.with_sign_off(&command.project, &command.item, finish).await;
-    let finished = finished.map_err(|error| error.called("learnings", "learned"))?;
+    let finished = finished.map_err(|error| of_proofs(error.called("learnings", "learned")))?;
     if finished.handed_in.as_ref().is_some_and(|pending| !pending.runs.is_empty()) {
         session.make_waiting();
     }

@@ -213,6 +213,7 @@ pub(crate) async fn create(
     let mut plan = Plan::default();
     plan.add(&body.root, body.parent.map(Parent::Existing), "root")?;
     let edges = body.edges.iter().enumerate().map(|(at, edge)| plan.edge(at, edge)).collect::<Result<_, _>>()?;
+    let places = plan.places;
     let create = Create {
         project,
         items: plan.items,
@@ -222,7 +223,7 @@ pub(crate) async fn create(
         room_below: false,
         atomic: true,
     };
-    let created = caller.engine.run(caller.call(request), create).await?;
+    let created = caller.engine.run(caller.call(request), create).await.map_err(|error| placed(error, &places))?;
     let mut items = Vec::with_capacity(created.items.len());
     for made in created.items {
         let mut made = made?;
@@ -247,6 +248,19 @@ struct Plan {
     items: Vec<NewItem>,
     notes: Vec<NewNote>,
     named: BTreeSet<String>,
+    /// Where each item is written.
+    places: Vec<String>,
+}
+
+/// The same error, with the place that an item has in the tree.
+fn placed(error: Error, places: &[String]) -> Error {
+    let field = error.field.as_deref().and_then(|field| field.strip_prefix("items["));
+    let place = field.and_then(|field| field.split_once(']')).and_then(|(index, rest)| {
+        let place = places.get(index.parse::<usize>().ok()?)?;
+        Some(format!("{place}{rest}"))
+    });
+    let field = place.or_else(|| error.field.clone());
+    Error { field, ..error }
 }
 
 impl Plan {
@@ -265,6 +279,7 @@ impl Plan {
         self.named.extend(body.local.clone());
         let item = body.new_item().map_err(|error| error.at(place))?;
         self.items.push(NewItem { local: Some(local.clone()), parent, ..item });
+        self.places.push(place.to_owned());
         for note in &body.notes {
             self.notes.push(NewNote {
                 local: local.clone(),

@@ -68,7 +68,8 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
                 inverse: false,
             };
             let link = Link { project: session.project().clone(), edges: vec![edge], holding: None };
-            let made = session.engine().run(call, link).await?.edges;
+            let made = session.engine().run(call, link).await;
+            let made = made.map_err(|error| error.called("dependencies[0]", "toTaskId"))?.edges;
             let told = made
                 .first()
                 .map(|edge| json!({ "id": edge.id, "kind": edge.kind, "fromTaskId": edge.from, "toTaskId": edge.to }));

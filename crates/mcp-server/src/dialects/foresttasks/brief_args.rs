@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::input::{Fields, Given, wrong_type};
 
-const SECTIONS: &[&str] =
+/// What a brief is made of.
+pub(super) const SECTIONS: &[&str] =
     &["objective", "context", "acceptanceCriteria", "constraints", "verification", "handoffExpectations"];
 const CRITERION: &[&str] = &["id", "text", "verifier", "hard", "instructions"];
 

@@ -8,7 +8,7 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
 use super::args::{Act, choose, item_ref, long_text, need_batch, one_of, project, request_id as named_request, status};
-use super::error::told;
+use super::error::{TASK, of_bulk, renamed, told};
 use super::rows::{Names, Shown, row, say_cut, trim};
 use super::schema::{self, Effect, list, object, request_id, text, word};
 use super::task_args::{EDITABLE, patch};
@@ -73,7 +73,7 @@ async fn update(session: &Session, call: Call, mut fields: Fields) -> Result<Ans
     let read = ids(&mut fields)?.into_iter().map(|(_, task)| task).collect::<Result<Vec<ItemRef>, Error>>()?;
     let patches = changes(&mut fields, read.into_iter())?;
     let edit = Edit { project: session.project().clone(), patches, atomic: true };
-    let edited = session.engine().run(call, edit).await?.items;
+    let edited = session.engine().run(call, edit).await.map_err(of_bulk)?.items;
     let names = Names::load(session).await?;
     let tasks: Vec<Value> = edited.into_iter().flatten().map(|item| told_row(&item, &names)).collect();
     Ok(Answer::of(&json!({ "updated": tasks.len(), "tasks": tasks })))
@@ -86,14 +86,17 @@ async fn batch(session: &Session, call: Call, mut fields: Fields) -> Result<Answ
         Vec::new().into_iter()
     } else {
         let edit = Edit { project: session.project().clone(), patches, atomic: false };
-        session.engine().run(call, edit).await?.items.into_iter()
+        session.engine().run(call, edit).await.map_err(of_bulk)?.items.into_iter()
     };
     let names = Names::load(session).await?;
     let (mut updated, mut failed) = (0_usize, 0_usize);
     let mut results = Vec::with_capacity(read.len());
     for (asked, task) in read {
         let outcome = match task {
-            Ok(_) => edited.next().unwrap_or_else(|| Err(Error::not_found("nothing was changed"))),
+            Ok(_) => {
+                let edited = edited.next().unwrap_or_else(|| Err(Error::not_found("nothing was changed")));
+                edited.map_err(of_bulk)
+            }
             Err(error) => Err(error),
         };
         results.push(match outcome {
@@ -140,7 +143,7 @@ async fn import(session: &Session, call: Call, mut fields: Fields) -> Result<Ans
         status: fields.parsed("status", status)?,
         preview,
     };
-    let imported = session.engine().run(call, import).await?;
+    let imported = session.engine().run(call, import).await.map_err(|error| renamed(error, TASK))?;
     let mut tasks: Vec<Value> = imported.items.iter().map(told_import).collect();
     let mut answer = Map::new();
     answer.insert("mode".to_owned(), json!(if preview { "preview" } else { "apply" }));

@@ -9,7 +9,7 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
 use super::args::{Act, choose, need_task, request_id as named_request};
-use super::brief_args::{brief, patch};
+use super::brief_args::{SECTIONS, brief, patch};
 use super::finish::{proof, proofs};
 use super::render::raw_brief;
 use super::schema::{self, Effect, list, object, request_id, text, word};
@@ -87,11 +87,12 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
         }
         What::VerifyOne => {
             let found = proof(&mut fields)?;
-            verify(session, fields, vec![found]).await
+            let one = verify(session, fields, vec![found]).await;
+            one.map_err(|error| error.called("criteria[0].note", "note").called("criteria[0]", "criterionId"))
         }
         What::VerifyMany => {
             let found = many(&mut fields)?;
-            verify(session, fields, found).await
+            verify(session, fields, found).await.map_err(|error| error.called("criteria", "items"))
         }
         What::Verdict => verdict(session, fields).await,
     }
@@ -109,7 +110,13 @@ async fn write(session: &Session, mut fields: Fields, brief: BriefText, replace:
         fence: None,
         authority: Authority::Agent,
     };
-    let set = session.engine().run(session.call(None, request), set).await?;
+    // What a brief says is in an argument of its own, whole or in part.
+    let place = if replace { "brief" } else { "patch" };
+    let of_brief = |error: Error| {
+        let lies = error.field.as_deref().is_some_and(|field| SECTIONS.iter().any(|name| field.starts_with(name)));
+        if lies { error.within(place) } else { error }
+    };
+    let set = session.engine().run(session.call(None, request), set).await.map_err(of_brief)?;
     Ok(Answer::of(&json!({
         "taskId": set.item,
         "brief": if set.brief.is_empty() { Value::Null } else { raw_brief(&set.brief) },

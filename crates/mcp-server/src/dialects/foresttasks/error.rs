@@ -3,6 +3,7 @@
 use docket_core::{Error, Gate, Reason, Refusal};
 use serde_json::{Map, Value, json};
 
+use super::task_args::EDITABLE;
 use crate::answer::Answer;
 
 /// Most ids named in one line.
@@ -70,13 +71,50 @@ pub(super) fn violation(refusal: &Refusal) -> Value {
 /// they are named by their ids and places.
 fn message(error: &Error) -> String {
     if error.refusals.is_empty() {
-        return error.message.clone();
+        return named(error);
     }
     let lines = error
         .refusals
         .iter()
         .map(|refusal| format!("rule {} violated: {}; {}", refusal.gate.as_str(), line(refusal), remedy(refusal)));
     lines.collect::<Vec<_>>().join(" | ")
+}
+
+/// A message that names the argument at fault, where it does not do so yet.
+fn named(error: &Error) -> String {
+    let Some(field) = &error.field else { return error.message.clone() };
+    let leaf = field.rsplit('.').next().unwrap_or(field);
+    if error.message.contains(leaf) {
+        return error.message.clone();
+    }
+    let joined = if error.message.starts_with("must ") || error.message.starts_with("is ") { "" } else { ":" };
+    format!("{field}{joined} {}", error.message)
+}
+
+/// The same error to a caller of this surface, which has other names for some fields of an item.
+pub(super) fn renamed(error: Error, names: &[(&str, &str)]) -> Error {
+    let mut error = error;
+    for (ours, theirs) in names {
+        let before = error.field.clone();
+        error = error.called(ours, theirs);
+        if error.field != before
+            && let Some(rest) = error.message.strip_prefix(ours)
+        {
+            error.message = format!("{theirs}{rest}");
+        }
+    }
+    error
+}
+
+/// What the fields of a task are called here.
+pub(super) const TASK: &[(&str, &str)] =
+    &[("tags", "labels"), ("parentId", "parentTaskId"), ("position", "rank"), ("attention", "needsAttentionReason")];
+
+/// The fields of a change of many tasks.
+pub(super) fn of_bulk(error: Error) -> Error {
+    let error = renamed(error, TASK).called("items", "ids");
+    let of_patch = error.field.as_ref().is_some_and(|field| EDITABLE.contains(&field.as_str()));
+    if of_patch { error.within("patch") } else { error }
 }
 
 fn line(refusal: &Refusal) -> String {

@@ -40,7 +40,11 @@ pub(super) async fn call(session: &Session, mut fields: Fields) -> Result<Answer
     };
     let request = request_id(&mut fields)?;
     let end = || session.engine().run(session.call(None, request.clone()), finish.clone());
-    let finished = match (session.with_sign_off(session.project(), &task, end).await, said) {
+    let ended = session.with_sign_off(session.project(), &task, end).await;
+    let ended = ended.map_err(|error| {
+        error.called("criteria", "verify").called("comment", "finalComment").called("to", "targetStatus")
+    });
+    let finished = match (ended, said) {
         (Ok(finished), _) => finished,
         (Err(error), Some(said)) => return Err(no_status(session, &task, said, error).await),
         (Err(error), None) => return Err(error),

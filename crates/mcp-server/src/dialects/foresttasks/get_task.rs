@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::{DETAILS, INCLUDE_WORDS, PROFILES, Profile, includes, need_task, one_of};
 use super::schema::{self, Effect, list, object, text, word};
-use super::sections::{asked, contents, read};
+use super::sections::{COMMENTS, asked, contents, cut, read};
 use crate::answer::Answer;
 use crate::input::Fields;
 use crate::session::Session;
@@ -41,11 +41,12 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let contents = contents(&dossier, &sections);
     let guard = contents.get(&Section::Guard).cloned().unwrap_or_default();
     let delta = Delta::new(&dossier.item.id.to_string(), &sections, contents, since.as_deref())?;
-    Ok(Answer::of(&told(&delta, guard)))
+    let cut = cut(&dossier, &delta.sections.keys().copied().collect::<Vec<_>>(), COMMENTS);
+    Ok(Answer::of(&told(&delta, guard, cut)))
 }
 
 /// The answer: everything, what changed, or that nothing did.
-fn told(delta: &Delta, guard: Value) -> Value {
+fn told(delta: &Delta, guard: Value, cut: Value) -> Value {
     let mut answer = Map::new();
     if delta.is_unchanged() {
         answer.insert("unchanged".to_owned(), json!(true));
@@ -59,6 +60,9 @@ fn told(delta: &Delta, guard: Value) -> Value {
         let sections: Map<String, Value> =
             sections.map(|(section, value)| (section.as_str().to_owned(), value.clone())).collect();
         answer.insert("sections".to_owned(), Value::Object(sections));
+        if !cut.is_null() {
+            answer.insert("cut".to_owned(), cut);
+        }
     }
     answer.insert("readToken".to_owned(), json!(delta.token));
     Value::Object(answer)

@@ -72,6 +72,7 @@ fn blocked_reasons(dossier: &Dossier) -> Value {
         What::Closed
         | What::Blocked
         | What::NotClaimable { .. }
+        | What::UnderWay
         | What::SupersededBy { .. }
         | What::DuplicateOf { .. }
         | What::Claimed { .. }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::error::violation;
 use super::guard::{Voice, guard, readiness};
 use super::render;
-use super::sections::contents;
+use super::sections::{contents, cut};
 use super::start::Taken;
 
 /// How many comments a packet has.
@@ -45,6 +45,7 @@ pub(super) fn start(
     trusted.insert("briefCompleteness".to_owned(), json!(dossier.score));
     trusted.insert("criteria".to_owned(), criteria(dossier));
     trusted.insert("actions".to_owned(), actions(dossier));
+    say_cut(&mut trusted, dossier, sections);
     let mut untrusted = written(dossier, sections);
     untrusted.insert("parentContext".to_owned(), parent_context);
     json!({ "phase": "start", "mode": mode, "found": true, "trusted": trusted, "untrusted": untrusted })
@@ -82,8 +83,17 @@ pub(super) fn finish(
             json!({ "commentId": finished.comment, "linkIds": finished.links, "verified": proved, "status": status }),
         );
     }
+    say_cut(&mut trusted, dossier, include);
     let untrusted: Map<String, Value> = named(dossier, include);
     json!({ "phase": "finish", "action": action, "trusted": trusted, "untrusted": untrusted })
+}
+
+/// Says which sections of a packet are not whole.
+fn say_cut(trusted: &mut Map<String, Value>, dossier: &Dossier, sections: &[Section]) {
+    let cut = cut(dossier, sections, COMMENTS);
+    if !cut.is_null() {
+        trusted.insert("cut".to_owned(), cut);
+    }
 }
 
 /// A relative that moved too, or could not, without its title.
@@ -121,7 +131,16 @@ fn actions(dossier: &Dossier) -> Value {
     if !agents.is_empty() {
         actions.push(json!({ "tool": "contract", "action": "verify_criteria", "criteria": agents }));
     }
-    let people = open(Authority::Human);
+    // What a check is to show and no check proves is for people as well: they add the check, or sign it off.
+    let proves = |id: CriterionId| {
+        let checks = dossier.brief.as_ref().map_or(&[][..], |brief| &brief.checks);
+        checks.iter().any(|check| check.proves == Some(id))
+    };
+    let unchecked = dossier.verdict.criteria.iter().filter(|criterion| {
+        criterion.verifier == Authority::Check && criterion.status != Standing::Pass && !proves(criterion.id)
+    });
+    let unchecked: Vec<Value> = unchecked.map(|criterion| json!(criterion.id)).collect();
+    let people: Vec<Value> = open(Authority::Human).into_iter().chain(unchecked).collect();
     if !people.is_empty() {
         actions.push(json!({ "tool": "task", "action": "ask", "criteria": people }));
     }

@@ -75,6 +75,7 @@ fn full(view: &ParentView, current: &Item) -> Value {
     put("children", render::subtasks(&children, Some(current), docket_core::model::Timestamp::MAX));
     put("moreChildren", if more { json!(true) } else { Value::Null });
     put("comments", render::comments(&view.comments));
+    put("moreComments", if view.comments.truncated { json!(true) } else { Value::Null });
     Value::Object(told)
 }
 

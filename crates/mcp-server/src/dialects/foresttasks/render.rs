@@ -115,8 +115,8 @@ pub(super) fn relations(dossier: &Dossier) -> Value {
 }
 
 /// What was done, the newest first.
-pub(super) fn activity(dossier: &Dossier) -> Value {
-    dossier.activity.iter().map(|event| json!(Activity::from(event))).collect()
+pub(super) fn activity(dossier: &Dossier, most: usize) -> Value {
+    dossier.activity.iter().take(most).map(|event| json!(Activity::from(event))).collect()
 }
 
 /// Children, in short.

@@ -16,7 +16,7 @@ use crate::session::Session;
 /// How much of a task's history a read tells.
 const ACTIVITY: usize = 20;
 /// How many comments a full read tells.
-const COMMENTS: usize = 20;
+pub(super) const COMMENTS: usize = 20;
 
 /// The sections that a read is made of.
 pub(super) fn asked(profile: Profile, include: &[Section]) -> Vec<Section> {
@@ -53,12 +53,40 @@ pub(super) async fn read(
         parent,
         links: has(Section::Links),
         relations: has(Section::Relations),
-        activity: has(Section::Activity).then_some(ACTIVITY),
+        // One more than is told, so that it is known whether there is more.
+        activity: has(Section::Activity).then_some(ACTIVITY + 1),
         subtasks: has(Section::Subtasks),
         comments: has(Section::Comments).then_some(COMMENTS),
         notes: false,
     };
     session.engine().dossier(project, task, includes).await
+}
+
+/// What of these sections was left out, and how to get it.
+pub(super) fn cut(dossier: &Dossier, sections: &[Section], comments: usize) -> Value {
+    let mut told = Map::new();
+    let mut say = |section: Section, shown: usize, how: String| {
+        if sections.contains(&section) {
+            told.insert(section.as_str().to_owned(), json!({ "shown": shown, "hint": how }));
+        }
+    };
+    let id = dossier.item.id;
+    if dossier.subtasks.truncated {
+        let how = format!("find {{action:\"list\", parentTaskId:\"{id}\"}} with filters shows the others");
+        say(Section::Subtasks, dossier.subtasks.rows.len(), how);
+    }
+    if dossier.comments.truncated || dossier.comments.rows.len() > comments {
+        let how = if comments < COMMENTS {
+            format!("get_task {{id:\"{id}\", profile:\"full\"}} shows the newest {COMMENTS}")
+        } else {
+            format!("GET /api/v1/items/{id}/comments has all of them")
+        };
+        say(Section::Comments, dossier.comments.rows.len().min(comments), how);
+    }
+    if dossier.activity.len() > ACTIVITY {
+        say(Section::Activity, ACTIVITY, format!("GET /api/v1/events?item={id} has all of it"));
+    }
+    if told.is_empty() { Value::Null } else { Value::Object(told) }
 }
 
 /// What stands in the sections; those that have nothing are not there.
@@ -80,7 +108,7 @@ fn content(dossier: &Dossier, section: Section) -> Value {
         Section::Question => json!(dossier.question.as_ref().map(render::question)),
         Section::Links => render::links(&dossier.links),
         Section::Relations => render::relations(dossier),
-        Section::Activity => render::activity(dossier),
+        Section::Activity => render::activity(dossier, ACTIVITY),
         Section::Subtasks => render::subtasks(&dossier.subtasks, None, dossier.now),
         Section::Comments => render::comments(&dossier.comments),
         Section::Raw => raw(dossier),

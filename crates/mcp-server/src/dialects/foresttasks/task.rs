@@ -13,6 +13,7 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
 use super::args::{Act, choose, long_text, need_task, one_of, project, request_id as named_request, status};
+use super::error::{TASK, renamed};
 use super::packet::cascade;
 use super::render::question as told_question;
 use super::rows::{say_cut, trim, written};
@@ -138,7 +139,7 @@ async fn create(session: &Session, call: Call, mut fields: Fields) -> Result<Ans
         room_below: false,
         atomic: true,
     };
-    let made = session.engine().run(call, create).await?.items.into_iter().next();
+    let made = session.engine().run(call, create).await.map_err(|error| renamed(error, TASK))?.items.into_iter().next();
     let made = made.ok_or_else(|| Error::not_found("nothing was made"))??;
     Ok(Answer::of(&json!({ "task": written(session, &made.item).await? })))
 }
@@ -147,7 +148,7 @@ async fn update(session: &Session, call: Call, mut fields: Fields) -> Result<Ans
     let task = need_task(&mut fields, "id")?;
     let patches = vec![patch(&mut fields, task)?];
     let edit = Edit { project: session.project().clone(), patches, atomic: true };
-    let edited = session.engine().run(call, edit).await?.items.into_iter().next();
+    let edited = session.engine().run(call, edit).await.map_err(|error| renamed(error, TASK))?.items.into_iter().next();
     let edited = edited.ok_or_else(|| Error::not_found("nothing was changed"))??;
     Ok(Answer::of(&json!({ "task": written(session, &edited).await? })))
 }

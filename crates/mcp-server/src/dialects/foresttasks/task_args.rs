@@ -41,6 +41,9 @@ pub(super) fn new_task(fields: &mut Fields) -> Result<NewItem, Error> {
 
 /// A change of one task. Absent fields stay; `null` clears what can be empty.
 pub(super) fn patch(fields: &mut Fields, task: ItemRef) -> Result<Patch, Error> {
+    for field in ["title", "priority"] {
+        kept(fields, field)?;
+    }
     Ok(Patch {
         title: fields.parsed("title", Title::parse)?,
         intent: fields.change_free("intent", long_text)?,
@@ -55,6 +58,22 @@ pub(super) fn patch(fields: &mut Fields, task: ItemRef) -> Result<Patch, Error> 
         attention: attention(fields)?,
         ..Patch::of(task)
     })
+}
+
+/// Refuses to clear what every task has.
+fn kept(fields: &mut Fields, name: &str) -> Result<(), Error> {
+    match fields.given(name) {
+        Given::Absent => Ok(()),
+        Given::Null => {
+            let field = fields.at(name);
+            let message = format!("{field} cannot be cleared: leave it out to keep it");
+            Err(Error::validation(Reason::BadValue, message).at(field))
+        }
+        Given::Value(value) => {
+            fields.put(name, value);
+            Ok(())
+        }
+    }
 }
 
 /// A flag for people: up only with a reason, and down without one.

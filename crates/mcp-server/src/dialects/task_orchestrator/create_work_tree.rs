@@ -129,8 +129,20 @@ pub(super) async fn call(session: &Session, arguments: JsonObject) -> Result<Ans
     let edges = written.iter().map(edge).collect();
     let command =
         Create { project: session.project().clone(), items, edges, notes, blank_notes, room_below: true, atomic: true };
-    let created = session.engine().run(session.call(by, request), command).await?;
+    let created = session.engine().run(session.call(by, request), command).await.map_err(placed)?;
     Ok(answer(&created, &written))
+}
+
+/// The same error, with the places that items and edges have in the call.
+fn placed(error: Error) -> Error {
+    let error = error.called("edges", "deps").called("items[0].parentId", "parentId").called("items[0]", ROOT_REF);
+    let field = error.field.as_deref().and_then(|field| field.strip_prefix("items["));
+    let child = field.and_then(|field| field.split_once(']')).and_then(|(index, rest)| {
+        let index = index.parse::<usize>().ok()?.checked_sub(1)?;
+        Some(format!("children[{index}]{rest}"))
+    });
+    let field = child.or_else(|| error.field.clone());
+    Error { field, ..error }
 }
 
 fn children(fields: &mut Fields) -> Result<Vec<NewItem>, Error> {
