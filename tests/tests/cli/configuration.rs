@@ -87,7 +87,7 @@ fn a_project_that_only_the_file_names_is_not_taken_for_another() {
     for words in [&["item", "add", "Lost"][..], &["item", "list"], &["next"], &["start"]] {
         let refused = desk.error(2, words);
         assert_eq!(refused["reason"], json!("not_found"), "{words:?}");
-        let told = text(&refused["message"]);
+        let told = refused["message"].as_str().expect("a message");
         assert!(told.contains("no project \"web\"") && told.contains("docket init"), "{told}");
     }
     // What is named is found; what is asked for is made.

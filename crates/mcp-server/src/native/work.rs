@@ -9,7 +9,7 @@ use docket_core::command::{
 };
 use docket_core::contract::unattested;
 use docket_core::engine::Call;
-use docket_core::model::{ItemId, ItemRef, Name, Runtime, SessionId, Standing, Trigger, Ttl};
+use docket_core::model::{ItemId, ItemRef, Name, Role, Runtime, SessionId, Standing, Trigger, Ttl};
 use docket_core::query::{Dossier, Includes, Nothing, ParentReach};
 use docket_core::store::{Around, ProjectRef};
 use docket_core::workflow::Target;
