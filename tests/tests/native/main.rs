@@ -13,6 +13,7 @@ mod keys;
 mod learning;
 mod list;
 mod people;
+mod planned;
 mod reading;
 mod retries;
 mod scopes;

@@ -189,9 +189,9 @@ fn step(
 
 /// Whether a move gives back what was held: in review it is for somebody else to say what becomes of it, and a claim would keep
 /// them out. Where review is a phase of the work itself, which schemas ask for, whoever does it goes on; where claims keep nobody
-/// out, they stay and say whose it is.
+/// out, they stay and say whose it is; and what is not handed out in review is given back by whoever hands it in.
 fn ends_claim(workflow: &Workflow, item: &Item, to: &Status) -> bool {
-    let enters = to.role == Role::Review && item.role != Role::Review;
+    let enters = to.role == Role::Review && to.claimable && item.role != Role::Review;
     enters && workflow.claims.guarded && workflow.review_phase == ReviewPhase::Always && item.claim.is_some()
 }
 
