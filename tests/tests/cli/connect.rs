@@ -104,7 +104,7 @@ fn the_database_is_found_from_below_and_from_a_worktree() {
     let tree = desk.path().parent().expect("a folder").join("tree");
     std::fs::create_dir_all(tree.join("sub")).expect("folders");
     desk.write(".git/worktrees/tree/commondir", "../..\n");
-    desk.write(".git/worktrees/tree/gitdir", &format!("{}\n", tree.join(".git").display()));
+    desk.write(".git/worktrees/tree/gitdir", format!("{}\n", tree.join(".git").display()));
     std::fs::write(tree.join(".git"), format!("gitdir: {}\n", desk.file(".git/worktrees/tree").display()))
         .expect("a file");
     assert!(from(&tree.join("sub")).contains("Here"), "a worktree finds its main checkout's");
