@@ -38,8 +38,10 @@ fn an_agent_that_is_started_without_a_key_switches_no_rule_off_and_removes_nothi
         ("user:ann", None, None),
         ("subagent:ann", Some("maintainer"), None),
     ] {
-        let words: Vec<&str> =
-            ["--actor", actor].into_iter().chain(profile.iter().flat_map(|p| ["--profile", p])).collect();
+        let words: Vec<&str> = ["--actor", actor]
+            .into_iter()
+            .chain(profile.into_iter().flat_map(|profile| ["--profile", profile]))
+            .collect();
         let world = World::with(&words);
         let item = world.item("One");
         let tools = offered(&world);

@@ -78,9 +78,10 @@ fn a_key_that_names_no_actor_writes_on_nothing_that_another_key_holds() {
     let before = send(&one, "GET", "/items/WEB-1", &json!({})).with(200);
     for (method, path, body) in writes() {
         let path = path.replace("LINK", &link);
-        let reply = match method {
-            "DELETE" => web.send(method, &path, &[("authorization", &two)], None),
-            _ => send(&two, method, &path, &body),
+        let reply = if method == "DELETE" {
+            web.send(method, &path, &[("authorization", two.as_str())], None)
+        } else {
+            send(&two, method, &path, &body)
         };
         assert_eq!(reply.reason(409), "already_claimed", "{method} {path}");
     }
@@ -91,14 +92,14 @@ fn a_key_that_names_no_actor_writes_on_nothing_that_another_key_holds() {
         ("annotate", json!({"id": "WEB-1", "notes": [{"key": "plan", "body": "words"}]})),
         ("ask", json!({"id": "WEB-1", "question": "which?"})),
     ] {
-        let answer = web.tool("docket", &[("authorization", &two)], tool, &arguments);
+        let answer = web.tool("docket", &[("authorization", two.as_str())], tool, &arguments);
         assert!(answer.content.to_string().contains("already_claimed"), "{tool} {arguments}: {}", answer.content);
     }
     assert_eq!(send(&one, "GET", "/items/WEB-1", &json!({})).with(200), before, "nothing was changed");
     // All may speak of it, its holder writes without naming itself, and a person's key sets it right.
     send(&two, "POST", "/items/WEB-1/comments", &json!({"comment": "hm"})).with(201);
     send(&person, "PATCH", "/items/WEB-1", &json!({"title": "Right"})).with(200);
-    let shown = web.tool("docket", &[("authorization", &one)], "contract", &writes_of_the_holder());
+    let shown = web.tool("docket", &[("authorization", one.as_str())], "contract", &writes_of_the_holder());
     assert!(!shown.is_error, "{}", shown.content);
     assert!(send(&one, "GET", "/items/WEB-1", &json!({})).with(200)["claim"].is_object());
 }
