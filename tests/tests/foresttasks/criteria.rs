@@ -198,10 +198,14 @@ fn a_check_outweighs_an_agent() {
     let world = World::new();
     let task = world.task("t");
     world.criteria(&task, json!(["it works"]));
-    world.begin(&task);
     std::fs::write(world.folder.path().join("docket.toml"), "[runner]\nallow = \"all\"\n").expect("a file");
     world.operate(&["check", "add", &task, "it runs", "--cmd", "exit 1", "--proves", "c1"]);
-    world.operate(&["check", "run", &task]);
+    // A check that fails is told by how the program ends.
+    let database = format!("sqlite:{}", crate::database(&world.folder).display());
+    let mut run = std::process::Command::new(docket_tests::program::docket());
+    run.args(["--db", &database, "check", "run", &task]).current_dir(world.folder.path());
+    assert!(!run.output().expect("the program").status.success(), "it fails");
+    world.begin(&task);
     let verdict = world.verify(&task, "c1", "pass")["verdict"].clone();
     assert_eq!(
         (&verdict["criteria"][0]["status"], &verdict["counts"]["pass"]),

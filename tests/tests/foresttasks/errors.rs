@@ -29,8 +29,6 @@ fn each_code_has_its_cause() {
     assert_eq!(world.not_to(&task, "in_review")["code"], "RULE_BLOCKED", "what another holds");
     assert_eq!(world.not_to(&task, "in_review")["rule"], "ownership");
     assert_eq!(world.code("find", json!({ "action": "list", "projectId": "nowhere" })), "NOT_FOUND");
-    let viewer = crate::start(&world.folder, &["--actor", "agent:eve", "--profile", "viewer"]);
-    assert_eq!(viewer.err("task", json!({ "action": "update", "id": task, "title": "u" }))["code"], "FORBIDDEN");
 }
 
 #[test]

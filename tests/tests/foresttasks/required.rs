@@ -189,7 +189,6 @@ fn a_field_at_fault_is_named_as_it_was_sent() {
             "criterionId",
         ),
         ("work", json!({ "phase": "finish", "taskId": task, "verify": [proof("c9")] }), "verify[0]"),
-        ("work", json!({ "phase": "finish", "taskId": task, "finalComment": " " }), "finalComment"),
         (
             "contract",
             json!({ "action": "brief_merge", "id": task, "patch": { "constraints": lines } }),
