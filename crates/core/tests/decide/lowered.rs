@@ -146,7 +146,7 @@ fn how_a_check_ended_is_nobodys_text() {
     scene.world.run(&call, &set_brief).expect("a brief");
     set(&mut scene, item, vec![check], Authority::Human, None).expect("checks");
     let run = order(&mut scene, item, vec![], Some("here")).expect("a run").remove(0);
-    let report = Report { tree_changed: true, ..Report::undone(RunEnd::Exited { code: 0 }) };
+    let report = Report { tree_changed: true, ..Report::undone(RunEnd::Exited { code: 1 }) };
     let end = EndRun { run: run.id, runner: name("here"), definition: run.definition, report, back: false, next: None };
     let lowered = Call {
         access: Arc::new(Access { limits: Lowered { text_bytes: 10, ..Lowered::NOT }, ..Access::default() }),
