@@ -188,6 +188,7 @@ fn lists(ground: &Ground) {
         assert_eq!(told, names(&ground.cli(&words)), "cairn and the command line: {filter}");
     }
     // What is ready, and whose: as the tasks themselves say it.
+    ground.server.ok("create", json!({ "title": "It waits", "deps": ["DEFA-2"] }));
     for (filter, field) in [(json!({ "ready": true }), "ready"), (json!({ "ready": false }), "ready")] {
         let listed = ground.read("list", &filter);
         let tasks = listed["tasks"].as_array().expect("tasks");

@@ -7,7 +7,7 @@ use docket_core::access::{Access, Profile};
 use docket_core::command::{ApproveChecks, BriefText, Change, EndRun, NewCheck, NewCriterion, SetBrief};
 use docket_core::contract::{Seen, Stage, standing_of, unproved_seen};
 use docket_core::engine::Call;
-use docket_core::model::{Authority, CheckStanding, CriterionId, ItemId, Role, Run, RunEnd, Standing};
+use docket_core::model::{ActorKind, Authority, CheckStanding, CriterionId, ItemId, Role, Run, RunEnd, Standing};
 use docket_core::testing::{World, name};
 use docket_core::workflow::Workflow;
 use docket_core::{Error, Gate, Reason};
@@ -127,7 +127,12 @@ fn whoever_wrote_a_check_does_not_approve_it_under_another_name() {
     let item = scene.item("prove me");
     let shown = |scene: &mut Scene, principal: &str, actor: &str| {
         let access = Access { token: true, ..Access::everywhere(Profile::Maintainer) };
-        Call { principal: name(principal), access: Arc::new(access), ..scene.world.call(Some(actor)) }
+        let mut call = Call { principal: name(principal), access: Arc::new(access), ..scene.world.call(Some(actor)) };
+        // They say that they are a person.
+        if let Some(by) = &mut call.by {
+            by.actor.kind = ActorKind::User;
+        }
+        call
     };
     let checks = docket_core::command::SetChecks {
         project: World::project(),
