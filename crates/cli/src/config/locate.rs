@@ -240,3 +240,26 @@ fn user_by_number() -> Option<String> {
 fn user_by_number() -> Option<String> {
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worktree_that_the_other_side_knows_nothing_of_is_none() {
+        let made = tempfile::tempdir().expect("a folder");
+        let root = made.path().canonicalize().expect("a path");
+        let (tree, own) = (root.join("elsewhere/tree"), root.join("main/.git/worktrees/tree"));
+        std::fs::create_dir_all(&tree).expect("a folder");
+        std::fs::create_dir_all(&own).expect("a folder");
+        let write = |file: PathBuf, text: &str| std::fs::write(file, text).expect("a file");
+        write(own.join("commondir"), "../..\n");
+        write(tree.join(".git"), &format!("gitdir: {}\n", own.display()));
+        // What a file in a work tree names may have been put there for it.
+        assert!(!folders(&tree).contains(&root.join("main")));
+        write(own.join("gitdir"), "/another/place/.git\n");
+        assert!(!folders(&tree).contains(&root.join("main")));
+        write(own.join("gitdir"), &format!("{}\n", tree.join(".git").display()));
+        assert!(folders(&tree).contains(&root.join("main")));
+    }
+}

@@ -412,22 +412,6 @@ fn a_worktree_finds_what_its_main_checkout_has() {
 }
 
 #[test]
-fn a_worktree_that_the_other_side_knows_nothing_of_is_none() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let root = std::fs::canonicalize(folder.path()).expect("a path");
-    let (main, tree) = worktree(&root);
-    assert!(folders(&tree).contains(&main));
-    // What a file in a work tree names may have been put there for it.
-    let forged = root.join("elsewhere/forged/.git");
-    write(&forged.join("worktrees/tree/commondir"), "../..\n");
-    write(&tree.join(".git"), &format!("gitdir: {}\n", forged.join("worktrees/tree").display()));
-    assert!(!folders(&tree).contains(&root.join("elsewhere/forged")));
-    write(&tree.join(".git"), &format!("gitdir: {}\n", main.join(".git/worktrees/tree").display()));
-    write(&main.join(".git/worktrees/tree/gitdir"), "/another/place/.git\n");
-    assert!(!folders(&tree).contains(&main));
-}
-
-#[test]
 fn a_submodule_is_no_worktree_and_a_broken_pointer_is_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = std::fs::canonicalize(folder.path()).expect("a path");
