@@ -355,6 +355,19 @@ impl Draft<'_> {
     pub fn may_tell(&self, id: ItemId) -> bool {
         self.call.access.projects.is_none() || self.item(id).is_some_and(|item| self.call.access.sees(item.project))
     }
+
+    /// What an item that a decision came upon goes by, where the caller may be told of it: its key, or its id where it was not
+    /// loaded.
+    pub fn name_told(&self, id: ItemId) -> Option<String> {
+        self.may_tell(id).then(|| self.name_of(id))
+    }
+
+    /// The key of an item, or its id where it was not loaded.
+    pub fn name_of(&self, id: ItemId) -> String {
+        let item = self.item(id);
+        let project = item.and_then(|item| self.project(item.project));
+        item.zip(project).map_or_else(|| id.to_string(), |(item, project)| project.key(item.number).to_string())
+    }
 }
 
 fn only_its_item() -> Error {

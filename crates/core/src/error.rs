@@ -355,6 +355,18 @@ pub struct Blocker {
     pub required_role: Role,
 }
 
+impl Blocker {
+    /// What must become of it, in a word or two that need no knowledge of roles.
+    pub fn must_be(&self) -> &'static str {
+        match self.required_role {
+            Role::Queue | Role::Blocked => "there",
+            Role::Work => "begun",
+            Role::Review => "in review",
+            Role::Terminal => "closed",
+        }
+    }
+}
+
 /// Why a request failed.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]

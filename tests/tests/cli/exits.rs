@@ -111,7 +111,7 @@ fn every_gate_that_refuses_is_told_with_its_remedy() {
         "dependencies:",
         "notes:",
         "descendants:",
-        "W-1 \"First\" is in queue, must reach terminal",
+        "W-1 \"First\" must be closed first",
         "write plan",
         &format!("{child} \"Child\""),
     ] {

@@ -6,7 +6,7 @@ pub(crate) mod table;
 
 use std::io::{self, IsTerminal, Write};
 
-use docket_core::{Error, Reason};
+use docket_core::{Error, Reason, Refusal};
 use owo_colors::{OwoColorize, Style};
 use serde::Serialize;
 
@@ -168,7 +168,7 @@ pub(crate) fn error_text(error: &Error, names: &Names, paint: Paint) -> String {
         ));
         for blocker in &refusal.blockers {
             let item = names.of(blocker.item);
-            lines.push(format!("    {item} is in {}, must reach {}", blocker.current_role, blocker.required_role));
+            lines.push(format!("    {item} must be {} first", blocker.must_be()));
         }
         for item in refusal.open_items.iter().filter_map(|item| names.known(*item)) {
             lines.push(format!("    {item}"));
@@ -207,6 +207,10 @@ const HINTS: [(Reason, &str); 9] = [
 ];
 
 fn hint(error: &Error) -> Option<&'static str> {
+    let is_for_a_person = |refusal: &Refusal| refusal.reason == Some(Reason::NotYours);
+    if error.refusals.iter().any(is_for_a_person) {
+        return Some("whoever is that person says so with --as human");
+    }
     HINTS.iter().find(|(reason, _)| *reason == error.reason).map(|(_, hint)| *hint)
 }
 

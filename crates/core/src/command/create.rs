@@ -206,6 +206,15 @@ impl Create {
         })
     }
 
+    /// What the caller calls an item that is made. A name that only a shell could have given says nothing to a reader.
+    fn name_of_new(&self, local: &str) -> String {
+        if !local.contains(char::is_control) {
+            return local.to_owned();
+        }
+        let place = self.items.iter().position(|new| new.local.as_deref() == Some(local)).unwrap_or_default();
+        format!("items[{place}]")
+    }
+
     fn link(
         &self,
         draft: &mut Draft<'_>,
@@ -216,7 +225,8 @@ impl Create {
             return Ok(Vec::new());
         }
         let mut rings = Rings::new(draft.seen, project.workflow.has_gate(Gate::Descendants))?;
-        for id in locals.values() {
+        for (local, id) in locals {
+            rings.name_made(*id, &self.name_of_new(local));
             if let Some(parent) = draft.item(*id).and_then(|item| item.parent) {
                 rings.waits.add_child(parent, *id);
             }

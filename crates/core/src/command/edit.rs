@@ -274,7 +274,7 @@ fn reparent(draft: &mut Draft<'_>, waits: &mut Option<Waits>, id: ItemId, parent
         None => waits.insert(Waits::new(draft.seen.waits.as_ref(), project.workflow.has_gate(Gate::Descendants))?),
     };
     if let Some(path) = parent.and_then(|parent| waits.cycle_with_parent(parent, id)) {
-        return Err(cycle_error(&path, |id| draft.may_tell(id)).at("parentId"));
+        return Err(cycle_error(&path, |id| draft.name_told(id)).at("parentId"));
     }
     if let Some(parent) = parent.filter(|_| item.role.is_open()) {
         receive(draft, &project, parent)?;

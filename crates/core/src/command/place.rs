@@ -1,5 +1,7 @@
 //! Where an item may lie and what may be linked to what: checks that making and changing items share.
 
+use std::collections::BTreeMap;
+
 use crate::engine::{Draft, reopen_for_child};
 use crate::error::{Error, Gate, Invalid, Reason};
 use crate::graph::{Waits, Ways, cycle_error, ring_error};
@@ -55,12 +57,24 @@ pub(super) fn receive(draft: &mut Draft<'_>, project: &Project, parent: ItemId) 
 pub(super) struct Rings {
     pub(super) waits: Waits,
     ways: Ways,
+    /// What items of the same call go by, which have no key yet.
+    made: BTreeMap<ItemId, String>,
 }
 
 impl Rings {
     /// From what was loaded. `parents_wait` says whether the workflow lets a parent finish only after its children.
     pub(super) fn new(seen: &Slice, parents_wait: bool) -> Result<Self, Error> {
-        Ok(Self { waits: Waits::new(seen.waits.as_ref(), parents_wait)?, ways: Ways::new(seen.gives_way.as_deref()) })
+        let waits = Waits::new(seen.waits.as_ref(), parents_wait)?;
+        Ok(Self { waits, ways: Ways::new(seen.gives_way.as_deref()), made: BTreeMap::new() })
+    }
+
+    /// Takes in an item that is made by the same call, with the name that the call has for it.
+    pub(super) fn name_made(&mut self, id: ItemId, local: &str) {
+        self.made.insert(id, local.to_owned());
+    }
+
+    fn name(&self, draft: &Draft<'_>, id: ItemId) -> Option<String> {
+        self.made.get(&id).cloned().or_else(|| draft.name_told(id))
     }
 }
 
@@ -90,7 +104,8 @@ pub(super) fn check_edge(
         );
     }
     if let Some(full) = [from, to].into_iter().find(|end| draft.degree(*end) >= limits::EDGES) {
-        let message = format!("an item may have at most {} edges, as {full} has already", limits::EDGES);
+        let message =
+            format!("an item may have at most {} edges, as {} has already", limits::EDGES, draft.name_of(full));
         return Err(Error::validation(Reason::TooMany, message));
     }
     let edge =
@@ -98,12 +113,12 @@ pub(super) fn check_edge(
     if kind == EdgeKind::Blocks {
         let wait = WaitEdge { from, to, threshold: edge.threshold() };
         if let Some(path) = rings.waits.cycle_with_edge(wait).filter(|_| !planted(Bug::CyclesUnchecked)) {
-            return Err(cycle_error(&path, |id| draft.may_tell(id)));
+            return Err(cycle_error(&path, |id| rings.name(draft, id)));
         }
         rings.waits.add_edge(wait);
     }
     if let Some(path) = rings.ways.ring_with(&edge)?.filter(|_| !planted(Bug::CyclesUnchecked)) {
-        return Err(ring_error(&path, |id| draft.may_tell(id)));
+        return Err(ring_error(&path, |id| rings.name(draft, id)));
     }
     rings.ways.add(&edge);
     Ok(edge)

@@ -6,6 +6,9 @@ use crate::error::{Blocker, Gate, Refusal};
 use crate::model::EdgeKind;
 use crate::workflow::WaitsWhen;
 
+/// Most blockers named in a refusal.
+const SHOWN: usize = 5;
+
 pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal> {
     let looks = match attempt.workflow.waits_when {
         WaitsWhen::Forward => attempt.goes_forward(),
@@ -32,11 +35,20 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
     }
     let all = blockers.len();
     blockers.retain(|blocker| draft.may_tell(blocker.item));
-    let unseen = match all - blockers.len() {
-        0 => String::new(),
-        unseen => format!(", {unseen} of them outside of what this call may see"),
-    };
-    let message = format!("{all} blocking dependency(ies) not yet satisfied{unseen}");
-    let remedy = "bring the blockers to the role they are waited for at, or remove the edges";
+    let mut waits: Vec<String> = blockers.iter().take(SHOWN).map(|blocker| told(draft, blocker)).collect();
+    if blockers.len() > SHOWN {
+        waits.push(format!("{} more", blockers.len() - SHOWN));
+    }
+    if all > blockers.len() {
+        waits.push(format!("{} outside of what this call may see", all - blockers.len()));
+    }
+    let message = format!("it waits for {}", waits.join(", and for "));
+    let remedy = "bring what it waits for so far, or remove the edges";
     Some(Refusal { blockers, ..Refusal::new(Gate::Dependencies, message, remedy) })
+}
+
+/// A blocker by its key, how it stands in the words of its project, and what must become of it.
+fn told(draft: &Draft<'_>, blocker: &Blocker) -> String {
+    let status = draft.item(blocker.item).map_or(blocker.current_role.as_str(), |item| item.status.as_str());
+    format!("{} ({status}) to be {}", draft.name_of(blocker.item), blocker.must_be())
 }

@@ -3,7 +3,7 @@
 use super::Attempt;
 use crate::engine::Draft;
 use crate::error::{Gate, Refusal};
-use crate::model::ItemId;
+use crate::model::Item;
 
 /// Most open descendants named in a refusal.
 const SHOWN: usize = 5;
@@ -17,14 +17,16 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
     if open.rows.is_empty() && !open.truncated {
         return None;
     }
-    let titles: Vec<String> = open
-        .rows
-        .iter()
-        .take(SHOWN)
-        .map(|id: &ItemId| draft.item(*id).map_or_else(|| id.to_string(), |item| format!("\"{}\"", item.title)))
-        .collect();
-    let more = if open.truncated || open.rows.len() > SHOWN { " and more" } else { "" };
-    let message = format!("open items beneath it: {}{more}", titles.join(", "));
+    // What was not loaded has no name to be told by: it is counted, and stands in the list.
+    let known: Vec<&Item> = open.rows.iter().filter_map(|id| draft.item(*id)).take(SHOWN).collect();
+    let mut told: Vec<String> =
+        known.iter().map(|item| format!("{} \"{}\"", draft.name_of(item.id), item.title)).collect();
+    let more = open.rows.len() - known.len();
+    if more > 0 || open.truncated {
+        let at_least = if open.truncated { "at least " } else { "" };
+        told.push(format!("{at_least}{} {}", more.max(1), if known.is_empty() { "of them" } else { "more" }));
+    }
+    let message = format!("open items beneath it: {}", told.join(", "));
     let remedy = "close them first, or close the whole subtree at once";
     Some(Refusal { open_items: open.rows, ..Refusal::new(Gate::Descendants, message, remedy) })
 }

@@ -193,15 +193,16 @@ impl Waits {
     }
 }
 
-/// The error for a cycle, with as much of it as is useful to read and the caller may be told.
-pub fn cycle_error(path: &[ItemId], may_tell: impl Fn(ItemId) -> bool) -> Error {
-    let message = format!("this would make a cycle, and none of it could ever finish: {}", shown(path, may_tell));
+/// The error for a cycle, with as much of it as is useful to read. `name` is what an item goes by, where the caller may be
+/// told of it.
+pub fn cycle_error(path: &[ItemId], name: impl Fn(ItemId) -> Option<String>) -> Error {
+    let message = format!("this would make a cycle, and none of it could ever finish: {}", shown(path, name));
     Error::validation(Reason::Cycle, message)
 }
 
 /// As much of a cycle as is useful to read and the caller may be told.
-pub(super) fn shown(path: &[ItemId], may_tell: impl Fn(ItemId) -> bool) -> String {
-    let name = |id: &ItemId| if may_tell(*id) { id.to_string() } else { "…".to_owned() };
+pub(super) fn shown(path: &[ItemId], name: impl Fn(ItemId) -> Option<String>) -> String {
+    let name = |id: &ItemId| name(*id).unwrap_or_else(|| "…".to_owned());
     let mut shown: Vec<String> = path.iter().take(limits::CYCLE_SHOWN).map(name).collect();
     let more = if path.len() > shown.len() { " → …" } else { "" };
     shown.dedup();

@@ -105,11 +105,12 @@ impl Ways {
     }
 }
 
-/// The error for a ring, with as much of it as is useful to read and the caller may be told.
-pub fn ring_error(path: &[ItemId], may_tell: impl Fn(ItemId) -> bool) -> Error {
+/// The error for a ring, with as much of it as is useful to read. `name` is what an item goes by, where the caller may be
+/// told of it.
+pub fn ring_error(path: &[ItemId], name: impl Fn(ItemId) -> Option<String>) -> Error {
     let message = format!(
         "this would make a cycle: each of these would give way to the next, and none of them be handed out: {}",
-        shown(path, may_tell)
+        shown(path, name)
     );
     Error::validation(Reason::Cycle, message)
 }

@@ -113,6 +113,8 @@ fn all_refusals_come_at_once() {
     let gates: Vec<Gate> = refused.refusals.iter().map(|refusal| refusal.gate).collect();
     assert_eq!(gates, [Gate::Ownership, Gate::Dependencies, Gate::Notes, Gate::Descendants]);
     assert!(refused.refusals.iter().all(|refusal| !refusal.remedy.is_empty()));
+    assert_eq!(refused.refusals[1].message, "it waits for T-1 (backlog) to be closed", "by key and status");
+    assert!(refused.refusals[3].message.contains("T-3 \"part\""), "{}", refused.refusals[3].message);
     assert_eq!((refused.kind, refused.retry_after_ms), (Kind::Permanent, None), "to wait does not clear the rest");
     // The claim alone passes by itself.
     let free = scene.item("free");

@@ -278,7 +278,11 @@ impl Import {
         for edge in self.edges.iter().filter(|edge| edge.kind == EdgeKind::Blocks) {
             waits.add_edge(WaitEdge { from: edge.from, to: edge.to, threshold: edge.threshold() });
         }
-        waits.find_cycle().map_or(Ok(()), |path| Err(cycle_error(&path, |_| true)))
+        let name = |id: ItemId| {
+            let key = by_id.get(&id).and_then(|item| Some(projects.get(&item.project)?.key(item.number)));
+            Some(key.map_or_else(|| id.to_string(), |key| key.to_string()))
+        };
+        waits.find_cycle().map_or(Ok(()), |path| Err(cycle_error(&path, name)))
     }
 
     fn check_edges(&self) -> Result<(), Error> {
