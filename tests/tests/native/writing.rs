@@ -164,7 +164,10 @@ fn projects_and_keys_are_looked_after() {
     assert_ne!(text(&rotated["trusted"]["secret"]), secret);
     assert!(world.ok("admin", json!({ "op": "key.revoke", "key": "ci" }))["trusted"]["revokedAt"].is_string());
     world.ok("admin", json!({ "op": "project.set", "slug": "web", "archived": true }));
-    assert_eq!(world.err("plan", json!({ "items": [{ "title": "y" }], "project": "web" }))["code"], "NOT_FOUND");
+    let refused = world.err("plan", json!({ "items": [{ "title": "y" }], "project": "web" }));
+    assert_eq!((&refused["code"], &refused["reason"]), (&json!("CONFLICT"), &json!("archived")), "{refused}");
+    assert_eq!(world.err("advance", json!({ "id": "WEB-1", "to": "start", "project": "web" }))["reason"], "archived");
+    assert_eq!(world.ok("find", json!({ "what": "list", "project": "web" }))["trusted"]["total"], 1, "it is read");
     world.ok("admin", json!({ "op": "project.set", "slug": "web", "archived": false }));
     world.ok("plan", json!({ "items": [{ "title": "y" }], "project": "web" }));
     for (arguments, field) in [

@@ -36,11 +36,16 @@ impl Engine {
 
     /// The project that a caller names by slug or id. One that was put away, or may not be seen, is not there.
     pub async fn project_named(&self, named: &str) -> Result<Project, Error> {
+        let found = self.project_or_archive(named).await?;
+        Some(found).filter(|project| project.archived_at.is_none()).ok_or_else(|| no_project(named))
+    }
+
+    /// The same, also where it was put away: such a project is read as ever, and a write in it is told that it is archived.
+    pub async fn project_or_archive(&self, named: &str) -> Result<Project, Error> {
         let id = ProjectId::from_str(named).ok();
         let slug = Slug::parse(named).ok();
         let meant = |project: &Project| Some(project.id) == id || Some(&project.slug) == slug.as_ref();
-        let mut live = self.projects().await?.into_iter().filter(|project| project.archived_at.is_none());
-        live.find(meant).ok_or_else(|| Error::not_found(format!("no project \"{}\"", echo(named))).at("project"))
+        self.projects().await?.into_iter().find(meant).ok_or_else(|| no_project(named))
     }
 
     /// The project that a call is about: the one it names, else the one its connection is about, else the only one that
@@ -87,6 +92,10 @@ impl Engine {
         }
         Ok(order.into_iter().map(ProjectRef::Id).collect())
     }
+}
+
+fn no_project(named: &str) -> Error {
+    Error::not_found(format!("no project \"{}\"", echo(named))).at("project")
 }
 
 fn required(projects: &[Project]) -> Error {

@@ -47,8 +47,8 @@ pub(super) fn tool() -> Tool {
         "tree": flag(), "force": flag(),
         "dryRun": flag(),
     });
-    let about = "Move items; atomic: all or none. tree: close id and all beneath, by complete or cancel, each by its gates; \
-                 force: past notes, blockers and review.";
+    let about = "Move items, each for itself or (atomic) all or none. tree: close id and all beneath, by complete or cancel, \
+                 each by its gates; force: past notes, blockers and review.";
     schema::tool("advance", about, Effect::Writes, properties, &[])
 }
 

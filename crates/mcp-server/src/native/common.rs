@@ -33,16 +33,21 @@ impl Writer {
 
 /// The project that a call is about: the one it names, else the connection's, else the only one.
 pub(super) async fn project(session: &Session, fields: &mut Fields) -> Result<ProjectRef, Error> {
-    let named = fields.parsed("project", |text| Ok(text.to_owned()))?;
-    session.engine().select_project(named.as_deref(), session.project()).await
+    match named_project(session, fields).await? {
+        Some(named) => Ok(named),
+        None => session.engine().select_project(None, session.project()).await,
+    }
 }
 
 /// The project that an item is looked up in: a key or an id names its own.
 pub(super) async fn project_of_item(session: &Session, fields: &mut Fields) -> Result<ProjectRef, Error> {
-    match fields.parsed("project", |text| Ok(text.to_owned()))? {
-        Some(named) => Ok(ProjectRef::Id(session.engine().project_named(&named).await?.id)),
-        None => Ok(session.project().clone()),
-    }
+    Ok(named_project(session, fields).await?.unwrap_or_else(|| session.project().clone()))
+}
+
+/// The project that a call names. One that was put away is read; what is written in it is refused as that.
+async fn named_project(session: &Session, fields: &mut Fields) -> Result<Option<ProjectRef>, Error> {
+    let Some(named) = fields.parsed("project", |text| Ok(text.to_owned()))? else { return Ok(None) };
+    Ok(Some(ProjectRef::Id(session.engine().project_or_archive(&named).await?.id)))
 }
 
 /// Refuses whoever may not run a command, before anything is looked up for it.

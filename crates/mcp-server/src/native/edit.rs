@@ -21,13 +21,12 @@ const KNOWN: &[&str] = &["items", "ids", "patch", "atomic", "dryRun", "project",
 
 pub(super) fn tool() -> Tool {
     let properties = json!({
-        "items": objects("{id, fence, version, fields}"),
+        "items": objects("{id, fence, version} and patch's fields"),
         "ids": texts(),
-        "patch": object("fields for all ids: title, intent, description, summary, type, label, priority, complexity, tags, traits, dueAt, estimateMinutes, position, attention, touches, needs, capabilities, metadata, properties, requiresVerification, parent"),
+        "patch": object("title, parent and plan's intent to requiresVerification"),
         "atomic": flag(), "dryRun": flag(),
     });
-    let about =
-        "Change items, each by its own fields, or ids by one patch; null clears. atomic (default): all or none.";
+    let about = "Change items, or ids by one patch; null clears. atomic (default): all or none.";
     schema::tool("edit", about, Effect::Writes, properties, &[])
 }
 

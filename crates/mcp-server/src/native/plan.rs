@@ -23,7 +23,7 @@ const NOTE: &[&str] = &["key", "phase", "body"];
 
 pub(super) fn tool() -> Tool {
     let properties = json!({
-        "items": objects("{title, ref, parent, children:[items], blockedBy:[refs], status, notes:[{key,phase,body}], brief} and edit's fields"),
+        "items": objects("{title, ref, parent, children:[items], blockedBy:[refs], status, notes:[{key,phase,body}], brief, intent, description, summary, type, label, priority, complexity, tags, traits, dueAt, estimateMinutes, position, attention, touches, needs, capabilities, metadata, properties, requiresVerification}"),
         "edges": objects("{from,to,kind,unblockAt}"),
         "markdown": text_of("an outline instead of items"),
         "parent": text(), "status": text(), "blankNotes": flag(), "dryRun": flag(),
@@ -103,7 +103,7 @@ impl Plan {
         let mut item = new_item(&mut fields)?;
         let given = fields.parsed("ref", |text| Ok(text.to_owned()))?;
         // Every item has a name here: notes and edges are written by it.
-        let local = given.unwrap_or_else(|| format!("#{}", self.items.len()));
+        let local = given.unwrap_or_else(|| format!("#{path}"));
         item.parent = match fields.parsed("parent", |text| Ok(text.to_owned()))? {
             None => parent,
             Some(named) if self.knows(&named) => Some(Parent::Local(named)),

@@ -320,7 +320,9 @@ fn next_steps(dossier: &Dossier, started: &Started) -> Vec<String> {
         .map(|criterion| criterion.id.to_string())
         .collect();
     let verify = if mine.is_empty() { String::new() } else { format!(" with verify {}", mine.join(", ")) };
-    steps.push(format!("work finish{verify}"));
+    // From review nothing goes on by itself: whoever looks at it says where it goes.
+    let to = if dossier.item.role == Role::Review { " to complete" } else { "" };
+    steps.push(format!("work finish{to}{verify}"));
     let checks = dossier.brief.as_ref().map_or(&[][..], |brief| brief.checks.as_slice());
     let waiting: Vec<String> = unattested(checks).into_iter().map(|(index, _)| index.to_string()).collect();
     if !waiting.is_empty() {
