@@ -8,6 +8,9 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// The header that carries the name of a request.
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
 /// Why a request was not done, with its status.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
@@ -62,8 +65,17 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::with_status(status_of(&error), error)
+        Self::with_status(status_of(&error), in_our_words(error))
     }
+}
+
+/// Elsewhere a request's name is an argument; here it is a header, and is named as that.
+fn in_our_words(error: Error) -> Error {
+    if error.field.as_deref() != Some("requestId") {
+        return error;
+    }
+    let message = error.message.replace("requestId", IDEMPOTENCY_KEY);
+    Error { message, field: Some(IDEMPOTENCY_KEY.to_owned()), ..error }
 }
 
 impl From<docket_core::Invalid> for Failure {

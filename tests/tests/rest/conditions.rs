@@ -42,7 +42,10 @@ fn a_retry_takes_effect_once_and_answers_the_same() {
     };
     let first = create(&web, "k-1", "One").with(201);
     assert_eq!(create(&web, "k-1", "One").with(201), first);
-    assert_eq!(create(&web, "k-1", "Other").reason(422), "request_id_reused");
+    let reused = create(&web, "k-1", "Other");
+    assert_eq!(reused.reason(422), "request_id_reused");
+    assert_eq!(reused.json()["error"]["field"], "Idempotency-Key", "named as it was sent: {}", reused.json());
+    assert!(!reused.json()["error"]["message"].as_str().expect("a text").contains("requestId"), "{}", reused.json());
     // Another caller's key is another key.
     let other = web.send(
         "POST",

@@ -373,6 +373,19 @@ fn how_agents_work_here_and_what_is_stable_are_pages() {
     }
 }
 
+/// A set of tools that has no guide has a page all the same, and its plain address is about no other set.
+#[test]
+fn every_set_of_tools_says_how_agents_work_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cairn = Web::first(&folder.path().join("other.db"), &["--surface", "cairn"]);
+    assert!(page(&cairn, "/docs/agent-workflow", "cairn").contains("identity, begin, heartbeat*"));
+    let web = Web::start();
+    for (surface, word) in [("cairn", "begin"), ("execution", "claim_task"), ("task-orchestrator", "advance_item")] {
+        let html = page(&web, &format!("/docs/agent-workflow-{surface}"), surface);
+        assert!(html.contains(word), "{html}");
+    }
+}
+
 /// Every page leads to all others, and to nothing that is not there.
 #[test]
 fn the_reference_leads_to_the_pages_that_there_are() {
@@ -384,7 +397,15 @@ fn the_reference_leads_to_the_pages_that_there_are() {
         let found = html.split("href=\"/docs/").skip(1).filter_map(|rest| rest.split_once('"'));
         found.map(|(name, _)| name.to_owned()).filter(|name| !name.contains('.')).collect()
     };
-    let all = ["agent-workflow", "stability", "agent-workflow-foresttasks", "stability-foresttasks"];
+    let all = [
+        "agent-workflow",
+        "stability",
+        "agent-workflow-task-orchestrator",
+        "agent-workflow-foresttasks",
+        "stability-foresttasks",
+        "agent-workflow-cairn",
+        "agent-workflow-execution",
+    ];
     assert_eq!(ways(&reference), all);
     assert_eq!(ways(&stable), all);
     for name in all {

@@ -11,7 +11,7 @@ use docket_core::prove::{Runs, Sleep};
 use docket_core::query::thought_of;
 use docket_core::store::ProjectRef;
 use docket_core::{Code, Engine, Error, Kind, Reason};
-use docket_mcp_server::{HttpEndpoint, Settings as McpSettings, names_projects, surface, surfaces};
+use docket_mcp_server::{Guide, HttpEndpoint, Settings as McpSettings, names_projects, surface, surfaces};
 use docket_rest_api::{
     Actors, Adopt, Answering, App, Caller, Endpoint, Gatekeeper, Hosts, Lasting, Page, Settings, serve,
 };
@@ -32,6 +32,8 @@ use crate::telemetry;
 
 /// Where the server listens when nobody says otherwise.
 const LISTEN: &str = "127.0.0.1:7420";
+/// What the guide to the work is called, of every set of tools.
+const WORKFLOW: &str = "agent-workflow";
 
 const HELP: &str = "\
 REST is at /api/v1 with its description at /docs, MCP at /mcp and /mcp/NAME for each surface, live events at \
@@ -134,12 +136,15 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
 }
 
 /// What agents read of each set of tools, for people too. The plain addresses are for what `/mcp` has, or for the first that has such
-/// a text at all.
+/// a text at all. A set without a guide to the work has what its clients are told when they connect.
 fn pages(served: &str) -> Result<Vec<Page>, Error> {
     let others = surfaces().iter().copied().filter(|other| *other != served);
     let mut pages: Vec<Page> = Vec::new();
     for name in std::iter::once(served).chain(others) {
-        for guide in surface(name)?.guides() {
+        let surface = surface(name)?;
+        let told = Guide { name: WORKFLOW, title: "How agents work here", text: surface.instructions() };
+        let has_guide = surface.guides().iter().any(|guide| guide.name == WORKFLOW);
+        for guide in Some(&told).filter(|_| !has_guide).into_iter().chain(surface.guides()) {
             let is_taken = pages.iter().any(|page| page.name == guide.name);
             let address = if is_taken { format!("{}-{name}", guide.name) } else { guide.name.to_owned() };
             let title = format!("{} ({name})", guide.title);

@@ -92,6 +92,12 @@ mod schema {
         Ref::from_schema_name(name)
     }
 
+    fn about(name: &str, about: &str) -> Ref {
+        let mut named = named(name);
+        about.clone_into(&mut named.description);
+        named
+    }
+
     fn or_null(schema: impl Into<RefOr<Schema>>, about: &str) -> RefOr<Schema> {
         let null = Object::with_type(SchemaType::Type(Type::Null));
         RefOr::T(Schema::OneOf(OneOfBuilder::new().item(null).item(schema).description(Some(about)).build()))
@@ -126,17 +132,24 @@ mod schema {
 
     impl PartialSchema for NewCriterion {
         fn schema() -> RefOr<Schema> {
+            let hard = ObjectBuilder::new()
+                .schema_type(SchemaType::Type(Type::Boolean))
+                .description(Some("Whether it gates moves: it does, where nothing is said of a new one."))
+                .build();
             let whole = ObjectBuilder::new()
-                .property("id", named("CriterionId"))
-                .property("text", named("Text"))
-                .property("verifier", named("Authority"))
-                .property("hard", Object::with_type(SchemaType::Type(Type::Boolean)))
+                .property("id", about("CriterionId", "The criterion it is, where it is one that is there."))
+                .property("text", about("Text", "What must be true."))
+                .property(
+                    "verifier",
+                    about("Authority", "Who shows it: the agent, where nothing is said of a new one."),
+                )
+                .property("hard", hard)
                 .property("instructions", or_null(named("Text"), "How to show it; null takes it away."))
                 .required("text")
                 .build();
-            let about = "A line that must be true: its text, or an object that says more. One that is there keeps its name and \
+            let line = "A line that must be true: its text, or an object that says more. One that is there keeps its name and \
                          evidence: it is known by its id, or by saying the same.";
-            let either = OneOfBuilder::new().item(named("Text")).item(whole).description(Some(about)).build();
+            let either = OneOfBuilder::new().item(named("Text")).item(whole).description(Some(line)).build();
             RefOr::T(Schema::OneOf(either))
         }
     }

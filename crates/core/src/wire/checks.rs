@@ -149,6 +149,12 @@ mod schema {
         ObjectBuilder::new().schema_type(SchemaType::Type(kind)).description(Some(about)).build()
     }
 
+    fn named(name: &str, about: &str) -> Ref {
+        let mut named = Ref::from_schema_name(name);
+        about.clone_into(&mut named.description);
+        named
+    }
+
     impl PartialSchema for NewCheck {
         fn schema() -> RefOr<Schema> {
             let range = limits::CHECK_SECONDS_ALLOWED;
@@ -172,7 +178,7 @@ mod schema {
                          keeps its approval and its result.";
             ObjectBuilder::new()
                 .description(Some(about))
-                .property("desc", Ref::from_schema_name("Text"))
+                .property("desc", named("Text", "What it verifies, for a reader."))
                 .property("type", way)
                 .property("cmd", described(Type::String, "The command line that must end well, in one line."))
                 .property(
@@ -182,8 +188,14 @@ mod schema {
                 .property("timeout", seconds)
                 .property("repository", described(Type::String, "Of a pull request: `owner/name`."))
                 .property("number", described(Type::Integer, "Which pull request."))
-                .property("branch", Ref::from_schema_name("Name"))
-                .property("proves", Ref::from_schema_name("CriterionId"))
+                .property(
+                    "branch",
+                    named("Name", "Of a pull request: the newest of this branch, where its number is not known."),
+                )
+                .property(
+                    "proves",
+                    named("CriterionId", "The acceptance criterion that it proves: where it holds, that is shown."),
+                )
                 .required("desc")
                 .build()
                 .into()
