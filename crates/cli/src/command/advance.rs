@@ -3,7 +3,7 @@
 use docket_core::command::{
     Advance, Applied, CloseOutcome, CloseResult, CloseTree, MoveRequest, MoveResult, TreeClosed, What,
 };
-use docket_core::model::{Fence, ItemRef, Name, Text, Trigger};
+use docket_core::model::{Fence, ItemRef, Name, Role, Text, Trigger};
 use docket_core::store::Around;
 use docket_core::workflow::Target;
 use docket_core::{Error, Gate, Reason, echo};
@@ -203,7 +203,9 @@ pub(super) fn render(applied: &Applied, names: &Names, paint: Paint) -> Vec<Stri
         lines.push(format!("  needs the note {}  {about}", escape::line(note.key.as_str())));
     }
     if let Some(next) = &applied.next {
-        lines.push(paint.dim(&format!("  next: {} → {}", next.trigger, escape::line(next.status.as_str()))));
+        // The word for the last step that everything else here uses.
+        let trigger = if next.role == Role::Terminal { Trigger::Complete } else { next.trigger };
+        lines.push(paint.dim(&format!("  next: {trigger} → {}", escape::line(next.status.as_str()))));
     }
     lines
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use clap::ArgGroup;
 use docket_core::command::{Claim, ClaimNext, ClaimOutcome, ClaimRequest, Claimed, Held, Offer, Wanted};
 use docket_core::model::{Role, Ttl};
 use docket_core::{Error, Reason};
@@ -24,10 +25,9 @@ Examples:
   docket --actor subagent:parser-1 claim WEB-7";
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, group(ArgGroup::new("which").required(true).args(["items", "next"])))]
 pub(crate) struct Args {
     /// The items
-    #[arg(required_unless_present = "next", conflicts_with = "next")]
     items: Vec<String>,
     /// Find the best ready work and claim it
     #[arg(long)]

@@ -147,7 +147,7 @@ pub(super) fn brief_lines(brief: &Brief, score: u8, look: Option<&Look>, paint: 
 
 fn criterion_lines(criterion: &Criterion, paint: Paint) -> Vec<String> {
     let settled = criterion.settled_by();
-    one(
+    let mut lines = one(
         &CriterionVerdict {
             id: criterion.id,
             text: criterion.text.clone(),
@@ -159,7 +159,13 @@ fn criterion_lines(criterion: &Criterion, paint: Paint) -> Vec<String> {
             note: settled.and_then(|evidence| evidence.note.clone()),
         },
         paint,
-    )
+    );
+    if let Some(evidence) = settled {
+        let (by, at) = (escape::line(evidence.by.as_str()), listing::moment(evidence.at));
+        let said = if evidence.authority == Authority::Human { "signed off by" } else { "by" };
+        lines.push(paint.dim(&format!("        {said} {by} at {at}")));
+    }
+    lines
 }
 
 /// How far an item is shown.

@@ -81,7 +81,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         Ok(keys) => keys,
         // What is too damaged to be read is no failure of ours to look: it is what was found.
         Err(Failure::Engine(error)) if error.reason == Reason::StoreCorrupt => {
-            if !report.file.contains(&error.message) {
+            // Where the file itself was found damaged, that says more.
+            if report.file.is_empty() {
                 report.file.push(error.message);
             }
             BTreeMap::new()

@@ -36,7 +36,8 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         let line = |what: &str, spread: Spread| {
             format!("  {} half in {}, nine in ten in {}", paint.dim(what), minutes(spread.p50), minutes(spread.p90))
         };
-        let mut lines = vec![format!("of {} that were finished lately", super::count(estimate.sample, "item"))];
+        let were = if estimate.sample == 1 { "was" } else { "were" };
+        let mut lines = vec![format!("of {} that {were} finished lately", super::count(estimate.sample, "item"))];
         lines.extend(estimate.work_minutes.map(|spread| line("took        ", spread)));
         lines.extend(estimate.stated_minutes.map(|spread| line("were thought", spread)));
         lines

@@ -18,7 +18,7 @@ use crate::session::{Access, Shell, resolve};
 
 const HELP: &str = "\
 The file is sorted and has no derived numbers, so that it can be kept in git and compared. Leases, \
-credentials and the history of events are not in it; `docket backup` keeps those too. With --project only \
+credentials, the history of events, and runs of checks with their logs are not in it; `docket backup` keeps those too. With --project only \
 that project is written. The file appears whole or not at all; a device or a pipe is written to as it is.
 
 Examples:

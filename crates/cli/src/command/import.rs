@@ -7,6 +7,7 @@ use docket_core::exchange::Reader;
 use docket_core::{Error, Reason, limits};
 
 use super::progress::Progress;
+use crate::config::locate::{DATABASE, Origin};
 use crate::exit::Failure;
 use crate::session::{Access, Shell, resolve};
 
@@ -17,7 +18,7 @@ const LINE_BYTES: usize = limits::TEXT_BYTES * 6 * 4;
 
 const HELP: &str = "\
 Ids and keys stay as they were. A project that is there already keeps its rules and takes in the items; an \
-item that is there already is refused. Errors name the line. A file may have 64 MiB; \
+item that is there already is refused. Checks keep their results, and who lets them run is asked anew. Errors name the line. A file may have 64 MiB; \
 `docket backup` and `docket restore` move a database of any size.
 
 Examples:
@@ -50,9 +51,18 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     if args.create {
         super::init::make_database(shell, &shell.around.cwd).await?;
     }
-    let place = shell.location()?.place;
-    if place.is_missing()? {
-        let message = format!("there is no database at {}: `docket import --create` makes one", place.shown());
+    let location = shell.location()?;
+    if location.place.is_missing()? {
+        let place = location.place.shown();
+        // What is made where nobody named a place is made in this folder, and not where was looked last.
+        let message = match location.origin {
+            Origin::Named | Origin::Found => {
+                format!("there is no database at {place}: `docket import --create` makes one")
+            }
+            Origin::DataFolder => format!(
+                "there is no database in this folder or above, nor at {place}: `docket import --create` makes {DATABASE} here"
+            ),
+        };
         return Err(Failure::environment(message));
     }
     let session = shell.session(Access::Write).await?;

@@ -53,7 +53,12 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
             let status = paint.dim(&format!("({}, since {})", waiting.item.status, listing::moment(waiting.since)));
             let title = escape::line(waiting.item.title.as_str());
             lines.push(format!("{} {title}  {status}", paint.key(&waiting.key.to_string())));
-            lines.extend(waiting.waits.iter().flat_map(|waits| why(waits, &waiting.key.to_string(), paint)));
+            lines.extend(
+                waiting
+                    .waits
+                    .iter()
+                    .flat_map(|waits| why(waits, &waiting.key.to_string(), waiting.item.version, paint)),
+            );
         }
         lines.extend(listing::more(page.items.len(), Some(page.total), page.next.as_deref(), paint));
         lines
@@ -61,7 +66,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
 }
 
 /// Why an item waits, and what to do about it.
-fn why(waits: &Waits, key: &str, paint: Paint) -> Vec<String> {
+fn why(waits: &Waits, key: &str, version: u64, paint: Paint) -> Vec<String> {
     match waits {
         Waits::Question { question } => {
             let options: Vec<String> = question.options.iter().map(|option| escape::line(option.as_str())).collect();
@@ -86,7 +91,9 @@ fn why(waits: &Waits, key: &str, paint: Paint) -> Vec<String> {
         Waits::Approve { checks } => checks
             .iter()
             .map(|(index, desc)| {
-                let act = paint.dim(&format!("→ docket check approve {key} --only {index}"));
+                let read = format!("→ docket check list {key}, then");
+                let act =
+                    paint.dim(&format!("{read} docket check approve {key} --only {index} --if-version {version}"));
                 format!("  to approve: {index} {}  {act}", escape::line(desc.as_str()))
             })
             .collect(),

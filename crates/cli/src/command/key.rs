@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::{listing, values};
 use crate::exit::Failure;
+use crate::names::Names;
 use crate::output::table::{Rows, Text};
 use crate::output::{Paint, escape};
 use crate::session::{Access, Session, Shell};
@@ -114,7 +115,7 @@ async fn create(shell: &Shell, args: CreateArgs) -> Result<(), Failure> {
     let (handle, digest) = (secret.handle().clone(), secret.digest());
     let create = CreateKey { handle, digest, name, profile, projects, item, lasts };
     let KeySet { key } = session.everywhere().run(session.call(), create).await?;
-    show(&session, &key, &secret)
+    show(&session, &key, &secret).await
 }
 
 async fn rotate(shell: &Shell, args: RotateArgs) -> Result<(), Failure> {
@@ -123,7 +124,7 @@ async fn rotate(shell: &Shell, args: RotateArgs) -> Result<(), Failure> {
     let session = shell.session(Access::Write).await?;
     let rotate = RotateKey { key: args.key, handle: secret.handle().clone(), digest: secret.digest(), lasts };
     let KeySet { key } = session.everywhere().run(session.call(), rotate).await?;
-    show(&session, &key, &secret)
+    show(&session, &key, &secret).await
 }
 
 async fn revoke(shell: &Shell, args: RevokeArgs) -> Result<(), Failure> {
@@ -136,7 +137,8 @@ async fn revoke(shell: &Shell, args: RevokeArgs) -> Result<(), Failure> {
 async fn list(shell: &Shell, args: &ListArgs) -> Result<(), Failure> {
     let session = shell.session(Access::Read).await?;
     let (now, keys) = session.everywhere().keys().await?;
-    let keys = keys.iter().filter(|key| args.all || key.check(now).is_ok()).collect();
+    let keys: Vec<&ApiKey> = keys.iter().filter(|key| args.all || key.check(now).is_ok()).collect();
+    let names = session.names(keys.iter().filter_map(|key| key.item)).await?;
     let listed = Listed { keys };
     shell.out.answer(&listed, |paint| {
         let mut rows = Rows::new(paint, &["NAME", "BEGINS", "PROFILE", "FOR", "EXPIRES", "LAST USED"]);
@@ -147,7 +149,7 @@ async fn list(shell: &Shell, args: &ListArgs) -> Result<(), Failure> {
                 Text::key(key.name.as_str()),
                 Text::dim(key.handle.to_string()),
                 Text::plain(key.profile.as_str()),
-                Text::plain(reach(&session, key)),
+                Text::plain(reach(&session, &names, key)),
                 Text::plain(ends),
                 Text::dim(when(key.last_used_at)),
             ]);
@@ -161,18 +163,21 @@ async fn list(shell: &Shell, args: &ListArgs) -> Result<(), Failure> {
 }
 
 /// Where a key's holder may act.
-fn reach(session: &Session, key: &ApiKey) -> String {
+fn reach(session: &Session, names: &Names, key: &ApiKey) -> String {
     let Some(projects) = &key.projects else { return "everything".to_owned() };
     let slug = |id| session.projects.iter().find(|project| project.id == id).map(|project| project.slug.to_string());
     let slugs: Vec<String> = projects.iter().map(|id| slug(*id).unwrap_or_else(|| id.to_string())).collect();
     match key.item {
         None => slugs.join(", "),
-        Some(item) => format!("one item of {}: {item}", slugs.join(", ")),
+        Some(item) => {
+            let item = names.key(item).map_or_else(|| item.to_string(), |key| key.to_string());
+            format!("one item of {}: {item}", slugs.join(", "))
+        }
     }
 }
 
 /// Shows a secret once. A request that is sent again is answered as before, and what was its secret nobody knows here.
-fn show(session: &Session, key: &ApiKey, secret: &KeySecret) -> Result<(), Failure> {
+async fn show(session: &Session, key: &ApiKey, secret: &KeySecret) -> Result<(), Failure> {
     if key.handle != *secret.handle() {
         let message = format!(
             "this request was answered before, with the key {}; its secret was shown then: `docket key rotate {}` makes another",
@@ -181,10 +186,12 @@ fn show(session: &Session, key: &ApiKey, secret: &KeySecret) -> Result<(), Failu
         return Err(Error::conflict(Reason::RequestIdReused, message).into());
     }
     let shown = Shown { key, secret: secret.reveal() };
-    session.out.answer(&shown, |paint| render(session, &shown, paint))
+    // The secret is not lost for want of a name.
+    let names = session.names(key.item).await.unwrap_or_default();
+    session.out.answer(&shown, |paint| render(session, &names, &shown, paint))
 }
 
-fn render(session: &Session, shown: &Shown<'_>, paint: Paint) -> Vec<String> {
+fn render(session: &Session, names: &Names, shown: &Shown<'_>, paint: Paint) -> Vec<String> {
     let key = shown.key;
     let ends = key
         .expires_at
@@ -195,7 +202,7 @@ fn render(session: &Session, shown: &Shown<'_>, paint: Paint) -> Vec<String> {
             paint.bold("key"),
             escape::line(key.name.as_str()),
             key.profile,
-            reach(session, key)
+            reach(session, names, key)
         ),
         String::new(),
         format!("  {}", shown.secret),

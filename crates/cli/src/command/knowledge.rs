@@ -66,8 +66,7 @@ pub(crate) struct Filters {
     /// With one of these tags; may be given several times
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
-    /// From this source: person, agent, `task_completion` or import
-    #[arg(long, value_name = "SOURCE")]
+    #[arg(long, value_name = "SOURCE", help = "From this source: person, agent, task_completion or import")]
     source: Option<String>,
     /// Only what a person has reviewed
     #[arg(long, conflicts_with = "unreviewed")]
@@ -225,7 +224,7 @@ async fn list(shell: &Shell, args: ListArgs) -> Result<(), Failure> {
     let entries = page.entries.iter().cloned().map(ListedEntry::from).collect();
     let answer = Page { entries, next_cursor: page.next.as_deref() };
     shell.out.answer(&answer, |paint| {
-        let mut rows = Rows::new(paint, &["entry", "", "title", "tags", "updated"]);
+        let mut rows = Rows::new(paint, &["ENTRY", "", "TITLE", "TAGS", "UPDATED"]);
         for entry in &page.entries {
             let tags: Vec<&str> = entry.tags.iter().map(docket_core::model::Tag::as_str).collect();
             rows.add(vec![

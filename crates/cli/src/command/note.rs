@@ -1,6 +1,6 @@
 //! `docket note`: keyed documents on items.
 
-use clap::Subcommand;
+use clap::{ArgGroup, Subcommand};
 use docket_core::command::{NotePut, PutNotes, RemoveNotes};
 use docket_core::model::{ItemRef, Note, Role};
 use docket_core::{Error, Reason};
@@ -61,11 +61,14 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "docket note rm [OPTIONS] <ITEM> <KEY|--all>",
+    group(ArgGroup::new("which").required(true).args(["key", "all"]))
+)]
 pub(crate) struct RemoveArgs {
     /// The item
     item: String,
     /// The note's name on the item
-    #[arg(required_unless_present = "all", conflicts_with = "all")]
     key: Option<String>,
     /// All notes of the item
     #[arg(long)]

@@ -101,8 +101,11 @@ pub(crate) struct ListArgs {
     /// Only in this state: active, finished, cancelled or lost
     #[arg(long, value_name = "STATE")]
     state: Option<SessionState>,
-    /// Only of this health: active, stalled, `awaiting_review`, lost, finished or cancelled
-    #[arg(long, value_name = "HEALTH")]
+    #[arg(
+        long,
+        value_name = "HEALTH",
+        help = "Only of this health: active, stalled, awaiting_review, lost, finished or cancelled"
+    )]
     health: Option<Health>,
     /// How many
     #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = values::limit, allow_negative_numbers = true)]

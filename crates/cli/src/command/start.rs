@@ -2,7 +2,7 @@
 
 use docket_core::Reason;
 use docket_core::command::{Begin, ClaimNext, Held, Started, Wanted};
-use docket_core::model::{ItemRef, Ttl};
+use docket_core::model::{ItemRef, Role, Ttl};
 use docket_core::query::{Dossier, Includes, ParentReach};
 use serde::Serialize;
 
@@ -147,6 +147,9 @@ fn render(work: &Work, dossier: &Dossier, names: &Names, paint: Paint) -> Vec<St
         let (from, to) = (escape::line(started.from_status.as_str()), escape::line(started.to_status.as_str()));
         if from != to {
             lines.push(format!("  {from} → {}", paint.good(&to)));
+        } else if dossier.item.role == Role::Review {
+            let way = format!("→ docket finish {} --to complete, once it is looked at", dossier.key);
+            lines.push(format!("  stays {to}  {}", paint.dim(&way)));
         }
         for refusal in &started.refusals {
             let remedy = paint.dim(&format!("→ {}", escape::line(&refusal.remedy)));

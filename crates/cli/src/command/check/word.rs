@@ -116,8 +116,10 @@ async fn unread(session: &Session, item: &ItemRef, only: &[usize], error: Error)
         .map(|check| format!("  {}  {}: {}", check.index, check.check.desc.as_str(), view::how(&check.check.kind)))
         .map(|line| escape::line(&line))
         .collect();
+    let named: Vec<String> = only.iter().map(ToString::to_string).collect();
+    let only = if named.is_empty() { String::new() } else { format!(" --only {}", named.join(",")) };
     let message = format!(
-        "nothing was let run: say which version you have read, with --if-version {}\n{}",
+        "nothing was let run: say which version you have read, by\n  docket check approve {item}{only} --if-version {}\n{}",
         shown.version,
         lines.join("\n")
     );

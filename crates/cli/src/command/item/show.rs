@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use docket_core::checks::Look;
 use docket_core::contract::Verdict;
-use docket_core::model::{Brief, Edge, EdgeKind, Item, ItemId, Link, Note, Question};
+use docket_core::model::{Brief, Comment, Edge, EdgeKind, Item, ItemId, Link, Note, Question};
 use docket_core::query::{Dependencies, Dossier, Includes, ItemContext};
 use docket_core::readiness::Obstacle;
 use docket_core::workflow::{ExpectedNote, Guide};
@@ -17,6 +17,11 @@ use crate::names::Names;
 use crate::output::json::Keyed;
 use crate::output::{Paint, escape, seconds};
 use crate::session::{Access, Session, Shell};
+
+/// Most children that a person is shown.
+const CHILDREN: usize = 20;
+/// Most comments that are shown, the newest first.
+const COMMENTS: usize = 5;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,6 +57,11 @@ struct Shown<'s> {
     question: Option<&'s Question>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     links: &'s [Link],
+    children: Vec<Keyed<'s>>,
+    children_truncated: bool,
+    /// The newest first.
+    comments: &'s [Comment],
+    comments_truncated: bool,
 }
 
 pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
@@ -63,7 +73,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let (_, notes) = session.engine.notes_of(&scope, &item).await?;
     let reasons = session.engine.why(&scope, &item).await?;
     let obstacles: Vec<Obstacle> = reasons.into_iter().flat_map(|why| why.obstacles).collect();
-    let includes = Includes { links: true, ..Includes::default() };
+    let includes = Includes { links: true, subtasks: true, comments: Some(COMMENTS), ..Includes::default() };
     let dossier = session.engine.dossier(&scope, &item, includes).await?;
     let project = session.projects.iter().find(|project| project.id == context.item.project);
     let look = match (&dossier.brief, project) {
@@ -88,6 +98,10 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         verdict: &dossier.verdict,
         question: dossier.question.as_ref(),
         links: &dossier.links,
+        children: dossier.subtasks.rows.iter().map(keyed).collect(),
+        children_truncated: dossier.subtasks.truncated,
+        comments: &dossier.comments.rows,
+        comments_truncated: dossier.comments.truncated,
     };
     let answer = super::super::with_keys(&shown, &session, &names)?;
     shell.out.answer(&answer, |paint| {
@@ -95,8 +109,10 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         lines.extend(texts(&context.item, paint));
         lines.extend(contract_of(&dossier, look.as_ref(), paint));
         lines.extend(notes_of(&context, &notes, paint));
+        lines.extend(children_of(&session, &dossier, paint));
         lines.extend(edges_of(&session, &edges, paint));
         lines.extend(obstacles_of(&obstacles, &names, paint));
+        lines.extend(comments_of(&dossier, paint));
         lines
     })
 }
@@ -272,6 +288,32 @@ pub(in crate::command) fn relation(edge: &Edge, from_here: bool) -> &'static str
         (EdgeKind::DuplicateOf, true) => "is a duplicate of",
         (EdgeKind::DuplicateOf, false) => "is duplicated by",
     }
+}
+
+fn children_of(session: &Session, dossier: &Dossier, paint: Paint) -> Vec<String> {
+    let line = |item: &Item| {
+        let (title, status) = (escape::line(item.title.as_str()), escape::line(item.status.as_str()));
+        format!("  {} {title} ({status})", paint.key(&session.key(item).to_string()))
+    };
+    let rows = &dossier.subtasks.rows;
+    let mut lines: Vec<String> = rows.iter().take(CHILDREN).map(line).collect();
+    if dossier.subtasks.truncated || rows.len() > CHILDREN {
+        lines.push(paint.dim(&format!("  and more: docket tree {}", dossier.key)));
+    }
+    under("Children", lines, paint)
+}
+
+fn comments_of(dossier: &Dossier, paint: Paint) -> Vec<String> {
+    let mut lines = Vec::new();
+    for comment in &dossier.comments.rows {
+        let by = escape::line(comment.by.as_str());
+        lines.push(paint.dim(&format!("  {by} at {}", listing::moment(comment.created_at))));
+        lines.extend(escape::block(comment.body.as_str()).lines().map(|line| format!("    {line}")));
+    }
+    if dossier.comments.truncated {
+        lines.push(paint.dim(&format!("  and older ones: docket comment {}", dossier.key)));
+    }
+    under("Comments", lines, paint)
 }
 
 fn obstacles_of(obstacles: &[Obstacle], names: &Names, paint: Paint) -> Vec<String> {
