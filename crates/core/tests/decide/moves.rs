@@ -113,7 +113,10 @@ fn all_refusals_come_at_once() {
     let gates: Vec<Gate> = refused.refusals.iter().map(|refusal| refusal.gate).collect();
     assert_eq!(gates, [Gate::Ownership, Gate::Dependencies, Gate::Notes, Gate::Descendants]);
     assert!(refused.refusals.iter().all(|refusal| !refusal.remedy.is_empty()));
-    assert_eq!(refused.refusals[1].message, "it waits for T-1 (backlog) to be closed", "by key and status");
+    assert_eq!(
+        refused.refusals[1].message, "1 blocking dependency not yet satisfied: T-1 (backlog) must be closed",
+        "by key and status"
+    );
     assert!(
         !refused.refusals[3].message.contains(&part.to_string()),
         "no id is for reading: {}",
