@@ -42,13 +42,14 @@ pub(super) fn check(draft: &Draft<'_>, attempt: &Attempt<'_>) -> Option<Refusal>
     if all > blockers.len() {
         waits.push(format!("{} outside of what this call may see", all - blockers.len()));
     }
-    let message = format!("it waits for {}", waits.join(", and for "));
-    let remedy = "bring what it waits for so far, or remove the edges";
+    let dependencies = if all == 1 { "dependency" } else { "dependencies" };
+    let message = format!("{all} blocking {dependencies} not yet satisfied: {}", waits.join(", "));
+    let remedy = "bring the blockers so far first, or remove the edges";
     Some(Refusal { blockers, ..Refusal::new(Gate::Dependencies, message, remedy) })
 }
 
 /// A blocker by its key, how it stands in the words of its project, and what must become of it.
 fn told(draft: &Draft<'_>, blocker: &Blocker) -> String {
     let status = draft.item(blocker.item).map_or(blocker.current_role.as_str(), |item| item.status.as_str());
-    format!("{} ({status}) to be {}", draft.name_of(blocker.item), blocker.must_be())
+    format!("{} ({status}) must be {}", draft.name_of(blocker.item), blocker.must_be())
 }

@@ -68,6 +68,18 @@ impl Scene {
             .expect("an item")
     }
 
+    /// What people call an item.
+    pub(crate) fn key(&self, item: ItemId) -> String {
+        let item = self.get(item);
+        self.world.projects[&item.project].key(item.number).to_string()
+    }
+
+    /// Whether a text names an item by its key, or by its id where it was not loaded.
+    pub(crate) fn is_named(&self, text: &str, item: ItemId) -> bool {
+        let key = self.key(item);
+        text.split(|c: char| !c.is_alphanumeric() && c != '-').any(|word| word == key || word == item.to_string())
+    }
+
     pub(crate) fn get(&self, item: ItemId) -> &Item {
         &self.world.items[&item]
     }

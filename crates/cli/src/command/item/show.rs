@@ -80,7 +80,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
         (Some(brief), Some(project)) => session.engine.look_at(project, &brief.checks, dossier.now).await,
         (None, _) | (_, None) => None,
     };
-    let names = session.names(obstacles.iter().filter_map(why::other)).await?;
+    let names = session.names(obstacles.iter().filter_map(why::other).chain([context.item.id])).await?;
     let keyed = |item| Keyed { key: session.key(item), item };
     let shown = Shown {
         item: keyed(&context.item),
