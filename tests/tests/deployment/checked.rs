@@ -75,8 +75,9 @@ fn haproxy_understands_its_file() {
 #[test]
 fn systemd_understands_the_units() {
     let Some(analyze) = program("systemd-analyze", "systemd") else { return };
-    let folder = tempfile::tempdir().expect("a folder");
     for name in ["docket.service", "docket-runner.service"] {
+        // Each by itself: what one names is looked for beside it.
+        let folder = tempfile::tempdir().expect("a folder");
         let file = read(&format!("deploy/{name}"));
         // It looks whether what is started is there.
         let ours = file.replace("/usr/local/bin/docket", &docket().display().to_string());
