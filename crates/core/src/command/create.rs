@@ -238,9 +238,8 @@ impl Create {
         let mut made: Vec<Edge> = Vec::with_capacity(self.edges.len());
         for (index, new) in self.edges.iter().enumerate() {
             let field = format!("edges[{index}]");
-            let end = |end: &End, name: &str| {
-                end_of(draft, end, locals).map_err(|error| error.at(format!("{field}.{name}")))
-            };
+            let end =
+                |end: &End, name: &str| end_of(draft, end, locals).map_err(|error| error.at(format!("{field}.{name}")));
             let (from, to) = (end(&new.from, "from")?, end(&new.to, "to")?);
             let edge = check_edge(draft, &mut rings, from, to, new.kind, new.unblock_at, new.inverse)
                 .map_err(|error| error.at(field.clone()))?;
