@@ -299,7 +299,7 @@ impl Site {
         let (over, written, lost) = (AtomicBool::new(false), AtomicUsize::new(0), Mutex::new(Vec::new()));
         let from = site.ask("GET", "/api/v1/events?newestFirst=true&limit=1", None).expect("an answer").with(200);
         let from = from["events"][0]["seq"].as_u64().expect("a number");
-        let made = std::thread::scope(|scope| {
+        let (made, told) = std::thread::scope(|scope| {
             let writers: Vec<_> = (0..WRITERS)
                 .map(|writer| {
                     let (over, written, lost) = (&over, &written, &lost);
@@ -320,16 +320,12 @@ impl Site {
             site.post("/items", &json!({ "title": LAST })).with(201);
             let told = reader.join().expect("a reader");
             assert_eq!(told.len(), told.iter().collect::<BTreeSet<_>>().len(), "something was told twice");
-            let told: BTreeSet<String> = told.into_iter().collect();
-            assert!(
-                made.is_subset(&told),
-                "the stream has not told of {:?}",
-                made.difference(&told).collect::<Vec<_>>()
-            );
-            made
+            (made, told.into_iter().collect::<BTreeSet<String>>())
         });
         let lost = lost.into_inner().expect("the list");
         assert!(lost.is_empty(), "{} of {} answers were lost: {lost:?}\n{}", lost.len(), made.len(), self.log());
+        let untold: Vec<&String> = made.difference(&told).collect();
+        assert!(untold.is_empty(), "the stream has not told of {untold:?}");
         let count = self.database.ask("SELECT count(*)::text FROM items WHERE title ~ '^w[0-9]+-[0-9]+$'");
         assert_eq!(count, made.len().to_string(), "each was made once");
     }
