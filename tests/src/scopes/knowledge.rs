@@ -108,7 +108,7 @@ pub(super) async fn writes(engine: &Engine, names: &Names) -> Vec<(&'static str,
         ("take back a citation", Profile::Worker, tried(engine, cite(false)).await),
         ("review entry", Profile::Operator, tried(engine, review(true)).await),
         ("take back a review", Profile::Operator, tried(engine, review(false)).await),
-        ("remove no entry", Profile::Operator, tried(engine, remove).await),
+        ("remove no entry", Profile::Maintainer, tried(engine, remove).await),
     ]
 }
 

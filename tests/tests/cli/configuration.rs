@@ -122,9 +122,11 @@ fn a_server_that_asks_for_actors_refuses_moves_without_one() {
 fn rules_of_another_project_are_left_alone() {
     let desk = Desk::new();
     desk.write("docket.toml", "[project]\nslug = 'other'\n[workflow]\nmax_depth = 1\n");
-    desk.add(&["One"]);
-    assert_eq!(desk.json(&["project", "show"])["workflow"]["maxDepth"], json!(3));
-    assert_eq!(project_sets(&desk), 1);
+    desk.ok(&["--project", "here", "item", "add", "One"]);
+    assert_eq!(desk.json(&["--project", "here", "project", "show"])["workflow"]["maxDepth"], json!(3));
+    let events = desk.json(&["--project", "here", "events", "--limit", "200"]);
+    let sets = events["events"].as_array().expect("events").iter().filter(|event| event["verb"] == "project-set");
+    assert_eq!(sets.count(), 1);
 }
 
 #[test]

@@ -45,7 +45,9 @@ fn an_export_that_is_imported_exports_the_same() {
         json!("W-6"),
         "no number twice"
     );
-    assert_eq!(desk.json(&["--db", "copy.db", "why", "W-4"])[0]["obstacles"][0]["reason"], json!("waits-for"));
+    let why = desk.json(&["--db", "copy.db", "why", "W-4"]);
+    let obstacles = why[0]["obstacles"].as_array().expect("obstacles");
+    assert!(obstacles.iter().any(|obstacle| obstacle["reason"] == "waits-for"), "{why}");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn the_guide_to_rest_goes_from_top_to_bottom() {
             // A stream has no end.
         } else if line.starts_with("curl ") {
             let address = web.as_ref().expect("a server").address.to_string();
-            let quick = line.replace("after=41&waitMs=30000", "after=41&waitMs=10").replace("localhost:7420", &address);
+            let quick = line.replace("after=4&waitMs=30000", "after=4&waitMs=10").replace("localhost:7420", &address);
             paste(&desk, &quick.replacen("curl -s", "curl -s --fail-with-body --max-time 60", 1));
             sent += 1;
         } else {

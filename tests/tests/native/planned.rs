@@ -16,7 +16,7 @@ fn a_parent_that_its_children_leave_is_the_next_work() {
         world.ok("work", json!({ "phase": "start", "id": key, "actor": agent("ann") }));
         let epic = world.ok("get", json!({ "id": keys[0] }));
         assert_ne!(epic["trusted"]["guard"]["ready"], json!(true), "{epic}");
-        world.moves(key, "complete");
+        world.ok("advance", json!({ "id": key, "to": "complete", "actor": agent("ann") }));
     }
     assert_eq!(world.ok("get", json!({ "id": keys[0] }))["trusted"]["guard"]["ready"], json!(true));
     let packet = world.ok("work", json!({ "phase": "start", "actor": agent("bob") }));

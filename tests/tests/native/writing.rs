@@ -36,7 +36,7 @@ fn a_tree_is_planned_with_edges_notes_and_briefs_or_not_at_all() {
         (json!({ "items": [{ "title": "x", "colour": "red" }] }), "items[0].colour"),
         (json!({ "items": [{ "title": "x" }, { "title": "y", "priority": "huge" }] }), "items[1].priority"),
         (json!({ "items": [{ "title": "x", "parent": "nobody" }] }), "items[0].parent"),
-        (json!({ "items": [{ "title": "x", "blockedBy": ["nobody"] }] }), "blockedBy"),
+        (json!({ "items": [{ "title": "x", "blockedBy": ["nobody"] }] }), "items[0].blockedBy[0]"),
         (json!({ "items": [{ "title": "x" }], "markdown": "# y" }), "items"),
     ] {
         let refused = world.err("plan", plan);

@@ -86,6 +86,7 @@ fn read(load: &Load, webs: &[Web; 2]) -> Vec<u64> {
         let path = format!("/api/v1/events?after={after}&waitMs=300&limit=200");
         let reply = web::ask(webs[turn % 2].address, "GET", &path, &[], None).expect("the server lives");
         if reply.status != 200 {
+            assert_ne!(reply.status, 422, "missed events: the log ends before {after}");
             must_come_again(&reply);
             std::thread::sleep(Duration::from_millis(20));
             continue;
@@ -168,7 +169,7 @@ fn experiment(rounds: usize, synchronous: bool, cut: impl Fn(usize) -> bool) {
     for writer in writers {
         writer.join().expect("a writer");
     }
-    let seen = reader.join().expect("a reader");
+    let seen = reader.join().unwrap_or_else(|missed| std::panic::resume_unwind(missed));
     drop(standby);
     check(&load, &front, &seen, rounds);
 }

@@ -186,7 +186,7 @@ impl Experiment<'_> {
                 untold = untold.replace(nobodys, "X");
             }
         }
-        let (told, untold) = (told.replace("\"query\":\"zebra\"", ""), untold.replace("\"query\":\"zebra\"", ""));
+        let [told, untold] = [told, untold].map(|said| timeless(&said.replace("\"query\":\"zebra\"", "")));
         let names_it = WORDS.iter().any(|(word, _)| call.arguments.to_string().contains(word));
         if names_it {
             self.hold(told == untold, || format!("{what} tells {told}, not {untold}"));
@@ -211,6 +211,16 @@ impl Experiment<'_> {
         self.hold(!may || !refused, || format!("{name} was kept from {tool} {arguments}: {said}"));
         self.hold(may || refused, || format!("{name} was let do {tool} {arguments}: {said}"));
     }
+}
+
+/// An answer without how long a claim lasts yet, which is less each time.
+fn timeless(said: &str) -> String {
+    let mut parts = said.split("retryAfterMs");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| {
+        let begins = part.find(|c: char| c.is_ascii_digit()).unwrap_or(part.len());
+        all + part[begins..].trim_start_matches(|c: char| c.is_ascii_digit())
+    })
 }
 
 fn by<'w>(world: &'w World, name: &'w str) -> impl Iterator<Item = &'w docket_core::model::Event> {

@@ -83,7 +83,7 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     };
     let finished = match session.engine.run(session.call(), finish).await {
         Ok(finished) => finished,
-        Err(error) => return Err(session.refused(super::learn::of_option(error)).await),
+        Err(error) => return Err(session.refused(with_option(super::learn::of_option(error))).await),
     };
     let moved = finished.moved.iter();
     let others = moved.flat_map(|moved| {
@@ -94,6 +94,15 @@ pub(crate) async fn run(shell: &Shell, args: Args) -> Result<(), Failure> {
     let answer = WithKey { key: names.key(finished.item), answer: &finished };
     let answer = super::with_keys(&answer, &session, &names)?;
     shell.out.answer(&answer, |paint| render(&finished, &names, paint))
+}
+
+/// Says by which option an item goes elsewhere, where the engine asks for that.
+fn with_option(error: Error) -> Error {
+    if error.field.as_deref() == Some("to") {
+        let message = format!("{}; --to says where it goes, such as --to complete", error.message);
+        return Error { message, ..error }.called("to", "--to");
+    }
+    error
 }
 
 fn read_link(text: &str) -> Result<NewLink, Failure> {

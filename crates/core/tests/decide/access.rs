@@ -250,7 +250,7 @@ fn a_blocker_outside_holds_up_and_is_not_told() {
     let error = two.run(access.clone(), &advance(two.own, Trigger::Start)).expect_err("it is blocked");
     assert_eq!(error.code, Code::RuleBlocked);
     assert!(error.refusals[0].blockers.is_empty(), "{error:?}");
-    assert!(error.message.contains("1 of them outside"), "{}", error.message);
+    assert!(error.message.contains("1 outside of what this call may see"), "{}", error.message);
     assert!(!serde_json::to_string(&error).expect("JSON").contains(&two.blocker.to_string()));
     two.scene.must(two.blocker, Trigger::Start);
     two.scene.must(two.blocker, Trigger::Complete);
