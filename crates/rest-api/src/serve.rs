@@ -3,12 +3,15 @@
 //! HTTP/1.1 alone is spoken: what needs more stands before us. axum's own loop knows no limit on how long a head may take and
 //! leaves Nagle's algorithm on; this one has a limit for everything a client can do slowly, often or not at all.
 
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::Body;
+use http::HeaderValue;
+use http::header::CONNECTION;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -25,6 +28,10 @@ use crate::metrics::Present;
 const REST: Duration = Duration::from_millis(50);
 /// How long it may take to tell those who were cut off.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// How long a connection that nobody uses is kept after the server was told to stop. A proxy may be sending on one that it keeps: to
+/// close it at that moment loses the request, and nobody can tell whether it was carried out. Each answer in that time is its
+/// connection's last, and says so.
+const LAST_CALL: Duration = Duration::from_millis(500);
 /// What somebody is told for whom there is no place.
 const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n\
 content-length: 150\r\n\r\n{\"error\":{\"kind\":\"shedding\",\"code\":\"UNAVAILABLE\",\"reason\":\"overloaded\",\"message\":\"too many connections\",\
@@ -94,9 +101,17 @@ async fn connection(stream: TcpStream, app: App, _place: OwnedSemaphorePermit) {
     let router = app.router;
     let given_up = GivenUp::default();
     let stream = Impatient::new(stream, limits.stall_timeout, given_up.clone());
+    let server = Arc::clone(&shared);
     let service = hyper::service::service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(given_up.clone());
-        router.clone().oneshot(request.map(Body::new))
+        let (answering, server) = (router.clone().oneshot(request.map(Body::new)), Arc::clone(&server));
+        async move {
+            let mut answer = answering.await?;
+            if *server.stopping.borrow() {
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(answer)
+        }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -107,10 +122,13 @@ async fn connection(stream: TcpStream, app: App, _place: OwnedSemaphorePermit) {
     let mut served = std::pin::pin!(served);
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
-        () = shared.stopped() => {
-            served.as_mut().graceful_shutdown();
-            served.await
-        }
+        () = shared.stopped() => match tokio::time::timeout(LAST_CALL, served.as_mut()).await {
+            Ok(ended) => ended,
+            Err(_) => {
+                served.as_mut().graceful_shutdown();
+                served.await
+            }
+        },
     };
     if let Err(error) = ended {
         // What clients do to their connections is their affair.

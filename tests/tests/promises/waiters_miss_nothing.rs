@@ -105,7 +105,7 @@ impl Scene {
 
     fn follow(&self, reader: &Reader, place: usize, patience: Duration, dice: &mut Dice) {
         let last = reader.last().to_string();
-        let path = reader.path("/events/stream?limit=50");
+        let path = reader.path("/events/stream?after=0");
         let opened = Stream::try_open(self.fleet.address(place), &path, &[("last-event-id", &last)], patience);
         let Ok(mut stream) = opened else { return };
         let most = dice.roll(40);

@@ -129,7 +129,7 @@ fn showing() -> Vec<Step> {
 fn decorating() -> Vec<Step> {
     let edge = |name, from: &str, cli, code| Step {
         name,
-        docket: Some(("annotate", json!({"edges": [{"from": from, "to": "DEFA-2", "kind": "relates-to"}]}))),
+        docket: Some(("annotate", json!({"id": from, "edges": [{"to": "DEFA-2", "kind": "relates-to"}]}))),
         foresttasks: Some((
             "annotate",
             json!({"type": "relation", "fromTaskId": from, "toTaskId": "DEFA-2", "kind": "relates-to"}),

@@ -395,8 +395,7 @@ fn worktree(folder: &Path) -> (PathBuf, PathBuf) {
 #[test]
 fn a_worktree_finds_what_its_main_checkout_has() {
     let folder = tempfile::tempdir().expect("a folder");
-    let root = std::fs::canonicalize(folder.path()).expect("a path");
-    let (main, tree) = worktree(&root);
+    let (main, tree) = worktree(&std::fs::canonicalize(folder.path()).expect("a path"));
     write(&main.join(".docket/docket.db"), "");
     write(&main.join("sub/docket.toml"), "[log]\nlevel = 'info'\n");
     let place = around(&tree.join("sub/deep"));

@@ -165,7 +165,8 @@ pub struct Workflow {
     /// Which moves the gate `dependencies` looks at.
     #[serde(default)]
     pub waits_when: WaitsWhen,
-    /// Which ends the gate `checks` looks at. Always written: see [`Stored`].
+    /// Which ends the gate `checks` looks at.
+    // Always written: by that `Stored` tells the workflows of before.
     #[serde(default)]
     pub checks_when: ChecksWhen,
     /// What becomes of work that was handed in when one of its checks fails.

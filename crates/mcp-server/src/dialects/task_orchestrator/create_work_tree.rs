@@ -142,7 +142,10 @@ fn placed(error: Error) -> Error {
         Some(format!("children[{index}]{rest}"))
     });
     let field = child.or_else(|| error.field.clone());
-    Error { field, ..error }
+    // The message of an error is all that agents of this surface are sure to read.
+    let place = field.as_deref().filter(|field| field.starts_with("deps["));
+    let message = place.map_or_else(|| error.message.clone(), |place| format!("{place}: {}", error.message));
+    Error { field, message, ..error }
 }
 
 fn children(fields: &mut Fields) -> Result<Vec<NewItem>, Error> {
