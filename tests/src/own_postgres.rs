@@ -188,7 +188,9 @@ pub fn put_to_sleep(processes: &[u32]) {
             postgres::VARIABLE
         );
     }
-    processes.iter().for_each(|process| signal("STOP", *process));
+    for process in processes {
+        signal("STOP", *process);
+    }
 }
 
 /// Sends a signal to a process, by name.

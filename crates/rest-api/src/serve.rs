@@ -101,13 +101,13 @@ async fn connection(stream: TcpStream, app: App, _place: OwnedSemaphorePermit) {
     let router = app.router;
     let given_up = GivenUp::default();
     let stream = Impatient::new(stream, limits.stall_timeout, given_up.clone());
-    let server = Arc::clone(&shared);
+    let ours = Arc::clone(&shared);
     let service = hyper::service::service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(given_up.clone());
-        let (answering, server) = (router.clone().oneshot(request.map(Body::new)), Arc::clone(&server));
+        let (answering, ours) = (router.clone().oneshot(request.map(Body::new)), Arc::clone(&ours));
         async move {
             let mut answer = answering.await?;
-            if *server.stopping.borrow() {
+            if *ours.stopping.borrow() {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Ok::<_, Infallible>(answer)
@@ -122,13 +122,14 @@ async fn connection(stream: TcpStream, app: App, _place: OwnedSemaphorePermit) {
     let mut served = std::pin::pin!(served);
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
-        () = shared.stopped() => match tokio::time::timeout(LAST_CALL, served.as_mut()).await {
-            Ok(ended) => ended,
-            Err(_) => {
+        () = shared.stopped() => {
+            if let Ok(ended) = tokio::time::timeout(LAST_CALL, served.as_mut()).await {
+                ended
+            } else {
                 served.as_mut().graceful_shutdown();
                 served.await
             }
-        },
+        }
     };
     if let Err(error) = ended {
         // What clients do to their connections is their affair.

@@ -557,7 +557,7 @@ mod tests {
         }
         assert!(is_in_vain(&pool, LEAST * 2), "it is quick after all");
         for _ in 0..20 {
-            pool.line().given_back(Duration::from_secs(60));
+            pool.line().given_back(Duration::from_mins(1));
         }
         assert!(is_in_vain(&pool, options::STANDSTILL_MOST * 2), "however slow it was");
     }

@@ -67,7 +67,7 @@ impl Stage {
     /// Everything there is to ask, about one's own: no answer holds anything of the other's.
     async fn nothing_is_told(&self, profile: Profile) {
         let engine = self.limited(profile);
-        for (what, answer) in reads(&engine, &own(&self.mine)).await {
+        for (what, answer) in Box::pin(reads(&engine, &own(&self.mine))).await {
             self.check_untold(what, &answer);
         }
         for (what, answer) in lists(&engine).await {
@@ -95,8 +95,8 @@ impl Stage {
         let engine = self.limited(profile);
         let before = self.rows_of_other().await;
         for (other, unknown) in spellings(&self.other) {
-            let said = answers(&engine, &other, self).await;
-            let unsaid = answers(&engine, &unknown, self).await;
+            let said = Box::pin(answers(&engine, &other, self)).await;
+            let unsaid = Box::pin(answers(&engine, &unknown, self)).await;
             for ((what, told), (_, nothing)) in said.into_iter().zip(unsaid) {
                 let (told, nothing) = (anonymous(&told, &other), anonymous(&nothing, &unknown));
                 assert_eq!(told, nothing, "{what} tells {other:?} from what is not there");
@@ -185,7 +185,7 @@ impl Stage {
 
 /// Every read and write about something, as text.
 async fn answers(engine: &Engine, names: &Names, stage: &Stage) -> Vec<(&'static str, String)> {
-    let mut said = reads(engine, names).await;
+    let mut said = Box::pin(reads(engine, names)).await;
     said.extend(writes(engine, names, stage).await.into_iter().map(|(what, _, answer)| (what, said_of(&answer))));
     said.push(("remove entry", knowledge::remove(engine, names).await));
     said.push(("remove", said_of(&tried(engine, remove(names.item.clone())).await)));

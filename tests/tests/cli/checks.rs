@@ -123,7 +123,7 @@ fn a_runner_that_asks_nobody_about_pull_requests_needs_no_token() {
     let token = "[runner]\ngithub_token_variable = \"DOCKET_TESTS_NO_SUCH_TOKEN\"\n";
     desk.write("docket.toml", token);
     desk.ok(&["runner", "--once"]);
-    desk.write("docket.toml", &format!("{token}github_api = \"http://127.0.0.1:9\"\n"));
+    desk.write("docket.toml", format!("{token}github_api = \"http://127.0.0.1:9\"\n"));
     assert!(desk.fails(3, &["runner", "--once"]).contains("DOCKET_TESTS_NO_SUCH_TOKEN is not set"));
 }
 

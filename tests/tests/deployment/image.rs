@@ -1,6 +1,7 @@
 //! The Dockerfile: pinned, small in rights, and started with options that exist.
 
 use super::{PORT, path, read, run};
+use std::path::Path;
 
 /// Instructions with what follows them; lines that go on are joined.
 fn instructions() -> Vec<(String, String)> {
@@ -146,7 +147,10 @@ fn what_a_build_takes_in_is_given_to_it() {
     for member in members {
         needed.push(format!("{member}/Cargo.toml"));
         // Cargo looks for the files of every target of every member, also of those that are not built.
-        let sources: Vec<String> = files(member).into_iter().filter(|file| file.ends_with(".rs")).collect();
+        let sources: Vec<String> = files(member)
+            .into_iter()
+            .filter(|file| Path::new(file).extension().is_some_and(|ending| ending == "rs"))
+            .collect();
         for source in sources.iter().filter(|file| file.starts_with("crates/") && file.contains("/src/")) {
             // Tests are not built there.
             if !source.ends_with("tests.rs") {

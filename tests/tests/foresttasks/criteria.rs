@@ -182,8 +182,8 @@ fn what_a_check_is_to_show_is_not_an_agents() {
     let packet = world.begin(&task);
     let asks = packet["trusted"]["actions"].as_array().expect("actions").iter().find(|act| act["action"] == "ask");
     assert_eq!(asks.map(|act| &act["criteria"]), Some(&json!(["c1"])), "no check proves it: {packet}");
-    let word = json!({ "action": "verify_criterion", "taskId": task, "criterionId": "c1", "status": "pass" });
-    let refused = world.err("contract", word);
+    let verify = json!({ "action": "verify_criterion", "taskId": task, "criterionId": "c1", "status": "pass" });
+    let refused = world.err("contract", verify);
     assert_eq!((&refused["code"], &refused["rule"]), (&json!("RULE_BLOCKED"), &json!("criteria")), "{refused}");
     world.to(&task, "in_review");
     let refused = world.not_to(&task, "done");

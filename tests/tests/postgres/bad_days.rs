@@ -155,7 +155,9 @@ async fn idle_connections_that_went_silent_are_given_up_together() {
     put_to_sleep(&processes);
     let begun = Instant::now();
     let answered = store.view(&Scope::default()).await;
-    processes.iter().for_each(|process| signal("CONT", *process));
+    for process in &processes {
+        signal("CONT", *process);
+    }
     assert!(answered.is_ok(), "{answered:?}");
     assert!(begun.elapsed() < Duration::from_millis(3500), "{:?}", begun.elapsed());
 }

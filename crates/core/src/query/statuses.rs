@@ -24,8 +24,8 @@ impl Engine {
         let seen = self.view(&asked(project)).await?;
         let statuses = seen.projects.values().flat_map(|project| &project.workflow.statuses);
         let known: Vec<&Name> = statuses.map(|status| &status.name).collect();
-        let each = named.iter().enumerate();
-        each.map(|(index, named)| known_among(&format!("statuses[{index}]"), named, &known)).collect()
+        let mut each = named.iter().enumerate();
+        each.try_for_each(|(index, named)| known_among(&format!("statuses[{index}]"), named, &known))
     }
 }
 

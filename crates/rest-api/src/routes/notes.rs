@@ -43,8 +43,9 @@ pub(crate) struct NotesQuery {
 
 /// Notes of an item, by key.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Notes)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Notes {
+pub(crate) struct NotePage {
     /// The notes.
     notes: Vec<Note>,
     /// How many the item has in all.
@@ -71,12 +72,12 @@ pub(crate) struct NoteOut {
 #[utoipa::path(
     get, path = "/items/{id}/notes", tag = "notes",
     params(("id" = ItemRef, Path, description = "The item"), NotesQuery),
-    responses((status = 200, description = "A page of whole notes", body = Notes)),
+    responses((status = 200, description = "A page of whole notes", body = NotePage)),
 )]
 pub(crate) async fn list(caller: Caller, ItemPath(item): ItemPath, Query(query): Query<NotesQuery>) -> Answer {
     let page = caller.engine.note_page(&ProjectRef::Any, &item, query.cursor.as_deref()).await?;
     let notes = page.notes.into_iter().map(note_out).collect();
-    ok(&Notes { notes, total: page.total, next_cursor: page.next })
+    ok(&NotePage { notes, total: page.total, next_cursor: page.next })
 }
 
 /// Show a note

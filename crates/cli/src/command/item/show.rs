@@ -38,6 +38,7 @@ pub(crate) struct Args {
 /// Everything about one item.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "an answer on the wire, where each is a field of its own")]
 struct Shown<'s> {
     item: Keyed<'s>,
     ancestors: Vec<Keyed<'s>>,
