@@ -256,7 +256,6 @@ impl Access {
         let inside = changes.events.iter().all(|event| match event.verb {
             Verb::Edited
             | Verb::Claimed
-            | Verb::Released
             | Verb::Noted
             | Verb::NoteRemoved
             | Verb::Briefed
@@ -279,7 +278,7 @@ impl Access {
             | Verb::RunsOrdered
             | Verb::RunTaken
             | Verb::RunEnded => event.item == Some(own),
-            Verb::Moved => {
+            Verb::Moved | Verb::Released => {
                 let trigger = event.data.get("trigger").and_then(serde_json::Value::as_str);
                 event.item == Some(own) || trigger == Some(Trigger::Cascade.as_str())
             }

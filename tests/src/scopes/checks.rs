@@ -90,7 +90,7 @@ pub(super) async fn writes(engine: &Engine, names: &Names) -> Vec<(&'static str,
         ("approve checks", Profile::Operator, tried(engine, approve).await),
         ("attest", Profile::Operator, tried(engine, attest).await),
         ("end run", Profile::Worker, tried(engine, end).await),
-        ("take run", Profile::Operator, tried(engine, take).await),
+        ("take run", Profile::Worker, tried(engine, take).await),
         ("cancel run", Profile::Worker, tried(engine, CancelRun { run: *run }).await),
         ("submit", Profile::Worker, tried(engine, submit).await),
     ]

@@ -88,15 +88,16 @@ fn why(waits: &Waits, key: &str, version: u64, paint: Paint) -> Vec<String> {
                 format!("  to attest: {index} {}  {act}", escape::line(desc.as_str()))
             })
             .collect(),
-        Waits::Approve { checks } => checks
-            .iter()
-            .map(|(index, desc)| {
-                let read = format!("→ docket check list {key}, then");
-                let act =
-                    paint.dim(&format!("{read} docket check approve {key} --only {index} --if-version {version}"));
+        Waits::Approve { checks } => {
+            // All at once: whoever approves one has another version to read before the next.
+            let only = checks.iter().map(|(index, _)| index.to_string()).collect::<Vec<_>>().join(",");
+            let read = format!("→ docket check list {key}, then");
+            let act = paint.dim(&format!("{read} docket check approve {key} --only {only} --if-version {version}"));
+            let line = |(index, desc): &(usize, docket_core::model::Text)| {
                 format!("  to approve: {index} {}  {act}", escape::line(desc.as_str()))
-            })
-            .collect(),
+            };
+            checks.iter().map(line).collect()
+        }
         Waits::Failed { checks } => checks
             .iter()
             .map(|(index, desc)| {

@@ -26,6 +26,8 @@ pub(super) const DEFAULT_PROJECT: &str = "default";
 
 /// How long it waits when the database turns it away.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long to leave the events alone after a look at them: where many write, each process would ask at every commit.
+const BREATH: Duration = Duration::from_millis(300);
 
 const HELP: &str = "\
 The database is made when it is missing, and so is its first project, or the one that docket.toml names; \
@@ -186,7 +188,10 @@ async fn allowed_after(engine: &Engine, queue: &ProjectRef, mut head: u64) -> u6
         };
         match look.await {
             Ok((newest, true)) => return newest,
-            Ok((newest, false)) => head = newest,
+            Ok((newest, false)) => {
+                head = newest;
+                tokio::time::sleep(BREATH).await;
+            }
             Err(error) => {
                 tracing::debug!(error = &error as &dyn std::error::Error, "the events cannot be read");
                 tokio::time::sleep(LOOK_AGAIN).await;

@@ -295,7 +295,8 @@ pub(super) fn named_run(seen: &Slice, id: RunId) -> Result<&Run, Error> {
 impl Command for TakeRun {
     type Output = RunsSet;
     const NAME: &'static str = "take-run";
-    const NEEDS: Needs = Needs::new(Profile::Operator, Reach::Item);
+    // As for ordering one and ending it: what may run is said by who let it, and not by who makes it.
+    const NEEDS: Needs = Needs::new(Profile::Worker, Reach::Item);
 
     fn scope(&self, _call: &Call) -> Scope {
         let around = Around { briefs: true, ..Around::default() };

@@ -312,7 +312,8 @@ fn climb_closed(
 fn hand_back(draft: &mut Draft<'_>, parent: &Item) {
     if parent.role == Role::Work && parent.claim.is_none() && parent.fence == Fence(0) {
         draft.set_claim(parent.id, None, true);
-        draft.record(Verb::Released, parent.id, None, Map::new());
+        let by_itself = ("trigger".to_owned(), Value::from(Trigger::Cascade.as_str()));
+        draft.record(Verb::Released, parent.id, None, Map::from_iter([by_itself]));
     }
 }
 

@@ -263,10 +263,15 @@ impl Session {
         item.live_claim(now).is_none() && item.fence == self.fence && item.role_changed_at > self.started_at
     }
 
+    /// Whether its item was handed in by a move, without a word to it: what it has to say is still its own to say.
+    pub fn awaits_review(&self, item: &Item, now: Timestamp) -> bool {
+        self.state == SessionState::Active && self.went_on_with(item, now) && item.role == Role::Review
+    }
+
     /// How it fares.
     pub fn health(&self, item: &Item, rules: ClaimRules, now: Timestamp) -> Health {
         match self.state {
-            SessionState::Active if self.went_on_with(item, now) && item.role == Role::Review => Health::AwaitingReview,
+            SessionState::Active if self.awaits_review(item, now) => Health::AwaitingReview,
             SessionState::Active if self.went_on_with(item, now) && item.outcome == Some(Outcome::Success) => {
                 Health::Finished
             }

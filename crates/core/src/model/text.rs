@@ -131,10 +131,10 @@ impl Name {
         Self(format!("{} ({digest})", self.0[..end].trim_end()))
     }
 
-    /// Whether this is a holder known to `principal`, or that one itself, as far as the name tells: a digest tells nothing.
+    /// Whether this is a holder known to `principal`, or that one itself. A name that was cut to have room for a digest is not found again.
     pub fn is_known_to(&self, principal: &Self) -> bool {
-        let inside = self.0.strip_suffix(')').and_then(|name| name.strip_suffix(principal.as_str()));
-        self == principal || (!principal.0.contains('(') && inside.is_some_and(|name| name.ends_with(" (")))
+        let name = self.0.rsplit_once(" (").map(|(name, _)| Self(name.to_owned()));
+        self == principal || name.is_some_and(|name| name.under(principal) == *self)
     }
 }
 

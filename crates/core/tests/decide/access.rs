@@ -16,6 +16,7 @@ use docket_core::workflow::{Target, Workflow};
 use docket_core::{Code, Error, Reason};
 
 use crate::scene::Scene;
+use crate::words::line;
 
 /// Two projects: `mine` with one item, `other` with one that blocks it and one that it blocks.
 struct Two {
@@ -344,6 +345,20 @@ fn one_item_may_be_written_and_nothing_else() {
     beyond(two.run(access.clone(), &claim).expect_err("another's claim"));
     beyond(two.run(access, &set_project("test")).expect_err("its project"));
     assert_eq!((two.scene.world.items.clone(), two.scene.world.events.len()), before, "nothing was written");
+}
+
+#[test]
+fn one_item_is_closed_though_its_parent_is_handed_back_by_it() {
+    let mut two = two();
+    let parent = two.scene.item("parent");
+    two.scene.criteria(parent, vec![line("all of it")]);
+    two.own = two.scene.child(parent, "the one");
+    for trigger in [Trigger::Start, Trigger::Complete] {
+        two.run(two.my_item(), &advance(two.own, trigger)).expect("its own move");
+    }
+    let parent = two.scene.get(parent);
+    assert!(parent.role == docket_core::model::Role::Work && parent.fence.0 == 1, "it is left to whoever is next");
+    two.scene.world.check();
 }
 
 #[test]

@@ -322,6 +322,19 @@ fn an_attempt_whose_item_its_holder_moves_to_review_awaits_it() {
 }
 
 #[test]
+fn an_attempt_that_awaits_review_still_says_what_was_done() {
+    let mut scene = standard();
+    let item = scene.item("one");
+    let id = scene.begin_session(item, "ann").expect("a session").session.id;
+    scene.advance_by(item, Target::Status(name("in_review")), Some("ann"), None).expect("moved");
+    scene.beat(id, "ann", None).expect("it is heard of");
+    scene.finish_session(id, "ann", "It works.").expect("its last word");
+    assert_eq!(scene.session(id).summary, Some(text("It works.")));
+    assert_eq!(scene.health(id), Health::AwaitingReview);
+    scene.world.check();
+}
+
+#[test]
 fn whoever_renews_a_lease_is_heard_of() {
     let mut scene = standard();
     let item = scene.item("one");

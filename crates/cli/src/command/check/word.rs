@@ -108,6 +108,7 @@ async fn unread(shell: &Shell, session: &Session, item: &ItemRef, only: &[usize]
     let is_meant = |check: &&ShownCheck| only.is_empty() || only.contains(&check.index);
     let waits = |check: &&ShownCheck| check.check.kind.is_runnable() && !check.check.is_approved();
     if !shown.checks.iter().any(|check| is_meant(&check) && waits(&check)) {
+        shown.checks.retain(|check| is_meant(&check));
         return view::answer(shell, session, &shown, Some("all of these are approved:")).await;
     }
     shown.checks.retain(|check| is_meant(&check) && waits(&check));

@@ -47,8 +47,10 @@ impl Command for FinishSession {
         check_held(session, item, draft.now)?;
         let moved = into_review(&mut draft, item, session, &self.summary)?;
         // Its part is done: whoever reviews it need not wait until the lease runs out.
-        draft.set_claim(item.id, None, false);
-        draft.record(Verb::Released, item.id, None, Map::new());
+        if draft.expect(item.id)?.claim.is_some() {
+            draft.set_claim(item.id, None, false);
+            draft.record(Verb::Released, item.id, None, Map::new());
+        }
         let finished = Session { summary: Some(self.summary.clone()), head: self.head.clone(), ..session.clone() };
         let session = draft.end_session(finished, SessionState::Finished);
         let ended = SessionEnded::of(&draft, session, moved)?;

@@ -87,9 +87,9 @@ fn ended(item: &Item, message: &str) -> Error {
     Error { contended_item: Some(item.id), ..Error::conflict(Reason::SessionEnded, message) }
 }
 
-/// Refuses to go on with a session whose claim is gone.
+/// Refuses to go on with a session whose claim is gone, unless a move into review gave it back.
 fn check_held(session: &Session, item: &Item, now: Timestamp) -> Result<(), Error> {
-    if session.holds(item, now) {
+    if session.holds(item, now) || session.awaits_review(item, now) {
         return Ok(());
     }
     let message =
