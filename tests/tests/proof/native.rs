@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use docket_tests::mcp::Server;
 use docket_tests::repository::Repository;
 use serde_json::{Value, json};
 
@@ -98,11 +99,22 @@ fn a_log_is_asked_for_by_its_run() {
 
 #[test]
 fn work_that_is_finished_with_checks_on_it_is_handed_in_and_closes_when_they_hold() {
+    // Whatever its own profile, the process of whoever hands it in makes the checks that are allowed.
+    for profile in ["operator", "worker"] {
+        is_handed_in_and_closes(profile);
+    }
+}
+
+fn is_handed_in_and_closes(profile: &str) {
     let repository = Repository::new("\"all\"");
     let rules = "[project]\nslug = \"proof\"\npreset = \"standard\"\n[runner]\nallow = \"all\"\n";
     repository.write("docket.toml", rules);
     repository.commit("other rules");
-    let server = repository.server(repository.path(), "docket", "subagent:a", None);
+    let words = ["--surface", "docket", "--actor", "subagent:a", "--profile", profile];
+    let server = Server::try_start_on(&repository.word(), repository.path(), &words, |command| {
+        command.env_remove("DOCKET_ACTOR");
+    });
+    let server = server.unwrap_or_else(|_| panic!("the server ended at once"));
     let made = server.ok("plan", json!({ "items": [{ "title": "Mend it", "status": "ready" }] }));
     let key = text(&made["trusted"]["items"][0]["key"]);
     server.ok("contract", json!({ "id": key, "checks": [{ "desc": "it is there", "cmd": "test -f state" }] }));
