@@ -15,11 +15,6 @@ pub(crate) const QUEUED_UNITS: usize = 256;
 /// How long a unit of work waits for a connection while others are at work and none is given back, when nobody says otherwise: with a
 /// server's patience for a turn it is turned away within a quarter of a second.
 const UNIT_WAIT: Duration = Duration::from_millis(150);
-/// How often as long as others lately had a connection nothing may move: where a single unit takes longer than the wait that was set,
-/// it is no standstill that none is given back meanwhile.
-pub(crate) const STANDSTILL_USES: u32 = 4;
-/// The longest standstill, however slow the link is, and while a connection is being opened.
-pub(crate) const STANDSTILL_MOST: Duration = Duration::from_secs(2);
 /// How long those before it in line may take together, as quickly as they go of late; whoever would wait longer is turned away.
 pub(crate) const LINE_WAIT: Duration = Duration::from_secs(5);
 /// How long a read waits for a free connection before it is turned away.

@@ -239,10 +239,6 @@ struct Line {
     given_back: usize,
     /// How many of those who have one wait for their turn to use it.
     at_turn: usize,
-    /// How many connections are being opened.
-    opening: usize,
-    /// How long somebody has a connection, turns aside, of late; before anybody gave one back, as long as it took to open one.
-    use_time: Duration,
     /// When one was last given back or opened, or somebody's turn came.
     moved: Instant,
     /// How long it takes from one that is given back to the next, of late; nothing while nobody waits, and at the beginning less than
@@ -255,8 +251,7 @@ struct Line {
 impl Line {
     fn new() -> Self {
         let now = Instant::now();
-        let (use_time, pace) = (Duration::ZERO, Duration::ZERO);
-        Self { waiting: 0, given_back: 0, at_turn: 0, opening: 0, use_time, moved: now, pace, measured: now }
+        Self { waiting: 0, given_back: 0, at_turn: 0, moved: now, pace: Duration::ZERO, measured: now }
     }
 
     fn begin(&mut self) {
@@ -266,25 +261,13 @@ impl Line {
         self.waiting += 1;
     }
 
-    fn opened(&mut self, took: Duration) {
+    fn opened(&mut self) {
         self.moved = Instant::now();
         self.measured = self.moved;
-        if self.given_back == 0 {
-            self.use_time = self.use_time.max(took);
-        }
     }
 
-    /// How long nothing may move before that is a standstill: longer than those before somebody take for what they do anyway, by a
-    /// slow link or on a large tree, and than it takes to connect.
-    fn standstill(&self, least: Duration) -> Duration {
-        let opening = if self.opening > 0 { options::STANDSTILL_MOST } else { Duration::ZERO };
-        let at_work = self.use_time.saturating_mul(options::STANDSTILL_USES).min(options::STANDSTILL_MOST);
-        least.max(opening).max(at_work)
-    }
-
-    fn given_back(&mut self, used: Duration) {
+    fn given_back(&mut self) {
         self.moved = Instant::now();
-        self.use_time = (self.use_time * 3 + used) / 4;
         self.given_back += 1;
         self.pace = (self.pace + (self.moved - self.measured)) / 2;
         self.measured = self.moved;
@@ -313,12 +296,11 @@ impl<'p> Waiting<'p> {
         let left = self.before.saturating_sub(line.given_back - self.given_back);
         let ahead = line.pace.saturating_mul(u32::try_from(left).unwrap_or(u32::MAX));
         let end = self.since + patience.longest;
-        let standstill = line.standstill(patience.standstill);
-        let still = line.moved.max(self.since) + standstill;
+        let still = line.moved.max(self.since) + patience.standstill;
         // Where all wait for other processes to let them in, nobody can do more about it with another connection.
         let stands = still <= now && line.at_turn < self.pool.most;
         let is_in_vain = stands || end <= now || ahead > patience.moving;
-        (!is_in_vain).then(|| if still <= now { now + standstill } else { still }.min(end))
+        (!is_in_vain).then(|| if still <= now { now + patience.standstill } else { still }.min(end))
     }
 }
 
@@ -365,7 +347,7 @@ impl Pool {
             Some(link) => link,
             None => self.open().await.map_err(store_error)?,
         };
-        Ok(Some(Lease { pool: Arc::clone(self), link: Some(link), at_work: Instant::now(), _permit: permit }))
+        Ok(Some(Lease { pool: Arc::clone(self), link: Some(link), _permit: permit }))
     }
 
     /// Waits in line for a connection to be given back.
@@ -384,9 +366,8 @@ impl Pool {
 
     /// A new connection.
     async fn open(&self) -> Result<Link, sqlx::Error> {
-        let opening = Opening::new(self);
         let link = self.connector.connect().await?;
-        self.line().opened(opening.since.elapsed());
+        self.line().opened();
         Ok(link)
     }
 
@@ -429,32 +410,11 @@ impl Pool {
     }
 }
 
-/// A connection that is being opened; over however that ends.
-struct Opening<'p> {
-    pool: &'p Pool,
-    since: Instant,
-}
-
-impl<'p> Opening<'p> {
-    fn new(pool: &'p Pool) -> Self {
-        pool.line().opening += 1;
-        Self { pool, since: Instant::now() }
-    }
-}
-
-impl Drop for Opening<'_> {
-    fn drop(&mut self) {
-        self.pool.line().opening -= 1;
-    }
-}
-
 /// A connection on loan.
 #[derive(Debug)]
 pub(crate) struct Lease {
     pool: Arc<Pool>,
     link: Option<Link>,
-    /// Since when it is at work, and no longer waits for a turn.
-    at_work: Instant,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -471,7 +431,6 @@ impl Lease {
         let at_turn = AtTurn::new(&self.pool);
         let begun = self.begin(statements).await;
         drop(at_turn);
-        self.at_work = Instant::now();
         begun
     }
 }
@@ -514,51 +473,6 @@ impl Drop for Lease {
         if let Some(link) = self.link.take().filter(is_clean) {
             self.pool.adopt(link);
         }
-        self.pool.line().given_back(self.at_work.elapsed());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LEAST: Duration = Duration::from_millis(150);
-
-    fn pool() -> Pool {
-        let options = PostgresOptions::parse("postgres://nobody@127.0.0.1:1/none").expect("an address");
-        let patience = Patience { standstill: LEAST, moving: Duration::MAX, longest: Duration::from_secs(10) };
-        Pool::new(Arc::new(Connector::new(options)), 1, patience)
-    }
-
-    /// Whether somebody is turned away who has seen nothing move for so long.
-    fn is_in_vain(pool: &Pool, still: Duration) -> bool {
-        let mut waiting = Waiting::behind_others(pool);
-        let then = Instant::now().checked_sub(still).expect("a time");
-        pool.line().moved = then;
-        waiting.since = then;
-        waiting.next_look().is_none()
-    }
-
-    #[test]
-    fn a_slow_link_is_no_standstill() {
-        let pool = pool();
-        assert!(!is_in_vain(&pool, LEAST / 2) && is_in_vain(&pool, LEAST * 2), "as long as is said");
-        // Somebody connects, which takes its time by an encrypted link.
-        let opening = Opening::new(&pool);
-        assert!(!is_in_vain(&pool, LEAST * 4));
-        assert!(is_in_vain(&pool, options::STANDSTILL_MOST * 2), "a server that is away is one");
-        drop(opening);
-        assert!(is_in_vain(&pool, LEAST * 2));
-        // What it took to connect says how slow the link is, until somebody has used it.
-        pool.line().opened(LEAST);
-        assert!(!is_in_vain(&pool, LEAST * 2) && is_in_vain(&pool, LEAST * 8));
-        for _ in 0..20 {
-            pool.line().given_back(Duration::from_millis(1));
-        }
-        assert!(is_in_vain(&pool, LEAST * 2), "it is quick after all");
-        for _ in 0..20 {
-            pool.line().given_back(Duration::from_mins(1));
-        }
-        assert!(is_in_vain(&pool, options::STANDSTILL_MOST * 2), "however slow it was");
+        self.pool.line().given_back();
     }
 }
